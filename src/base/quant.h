@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Quantities as people write them. Every parser takes the whole view, and every formatter's output parses back to
+ * the same value. Errors: -EINVAL (not of this form), -ERANGE (does not fit); *err names what was expected. */
+#ifndef WZ_BASE_QUANT_H
+#define WZ_BASE_QUANT_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#define WZ_KI 1024ULL
+#define WZ_MI (1024ULL * WZ_KI)
+#define WZ_GI (1024ULL * WZ_MI)
+#define WZ_TI (1024ULL * WZ_GI)
+
+/* Bytes of host memory: "512Mi", "1.5Gi", "64G" (here G = 10^9), "32768" (bytes). Ki Mi Gi Ti Pi; k K M G T P.
+ * Fractions must give a whole number of bytes. */
+int wz_bytes_parse(struct wz_str s, uint64_t *ret, struct wz_err *err);
+void wz_bytes_format(struct wz_buf *b, uint64_t bytes); /* the largest exact binary unit: "1536Mi", "7" */
+
+/* Milli: "1" = 1000, "0.5" = 500, "500m" = 500, "50%" = 500. More than three decimals: -EINVAL. */
+int wz_milli_parse(struct wz_str s, uint64_t *ret, struct wz_err *err);
+void wz_milli_format(struct wz_buf *b, uint64_t milli); /* "1", "0.5", "1.25" */
+void wz_percent_format(struct wz_buf *b, uint64_t milli); /* 505 -> "50.5%" */
+
+/* Durations in microseconds: "90s", "8h", "2h30m", "500ms", "1d12h", "1-12:00:00", "08:00:00"; a bare number is
+ * refused (the error says which unit to add). Weeks "w". */
+int wz_duration_parse(struct wz_str s, uint64_t *ret_us, struct wz_err *err);
+void wz_duration_format(struct wz_buf *b, uint64_t us); /* "2h30m", "0s" */
+
+#endif
