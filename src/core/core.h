@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The brain. Two verbs (ADR 0002):
+ *
+ *	wz_core_decide  looks at the state and returns a plan (effects); it changes nothing that a digest sees
+ *	wz_core_apply   / wz_core_apply_effect  alone change the state, from journalled events and effects
+ *
+ * A body's step is:  apply(events...)  ->  apply(STEP)  ->  decide  ->  journal  ->  apply_effect(each)  ->  enact.
+ * A restart applies and never decides. Same inputs, same outputs and digests, bit for bit, on every machine.
+ *
+ * Thread rule: one thread at a time per core; cores are independent. No I/O, no clock, no globals. All memory through
+ * the wz_mem given. On an error nothing has changed. */
+#ifndef WZ_CORE_CORE_H
+#define WZ_CORE_CORE_H
+
+#include "core/effect.h"
+#include "core/event.h"
+#include "core/explain.h"
+#include "core/policy.h"
+
+struct wz_core;
+
+struct wz_core_options {
+	uint64_t seed;            /* node order and all random draws */
+	const char *policy;       /* NULL: the default */
+	bool no_index;            /* evaluate every node for every decision: slow, for differential tests */
+	uint64_t start_timeout_us; /* deadline of a START; 0: 30 s */
+	uint64_t stop_timeout_us;  /* deadline of a STOP before it is asked again; 0: 60 s */
+	uint32_t index_bytes_max_mib; /* memory the score index may use; 0: 1024 */
+};
+
+int wz_core_new(const struct wz_mem *mem, const struct wz_core_options *o, struct wz_core **ret, struct wz_err *err);
+void wz_core_free(struct wz_core *c); /* accepts NULL */
+
+/* Applies one event. -EINVAL (malformed), -ENOENT (names what is not there), -EEXIST (job number used), -E2BIG (over a
+ * limit), -ENOMEM. Amortised O(1) for job events, O(devices) for node events, O(tasks on it) for a lost node. */
+int wz_core_apply(struct wz_core *c, const struct wz_event *e, struct wz_err *err);
+
+/* Applies one effect of a plan (or of a journal). -ESTALE when the state is not the one that it was decided on, for
+ * example when it no longer fits; nothing changes then. */
+int wz_core_apply_effect(struct wz_core *c, const struct wz_effect *e, struct wz_err *err);
+
+/* Decides. Uses at most `budget` units of work (one unit: a waiting class looked at, or a task placed); 0: no limit.
+ * The plan is overwritten. -ENOMEM leaves the state as it was and the plan empty. */
+int wz_core_decide(struct wz_core *c, uint64_t budget, struct wz_plan *plan, struct wz_err *err);
+
+uint64_t wz_core_digest(const struct wz_core *c); /* of the whole state; O(1) */
+uint64_t wz_core_now(const struct wz_core *c);
+
+/* Why a waiting job does not start now, recomputed on the present state; -ENOENT, -EINVAL (not waiting). O(nodes). */
+int wz_core_explain(struct wz_core *c, uint64_t job, struct wz_explanation *ret, struct wz_err *err);
+
+/* Effects in flight whose deadline has passed are handled by apply(TIME); this is when the next one falls due
+ * (UINT64_MAX: none). A body sets its timer to it. */
+uint64_t wz_core_next_deadline(const struct wz_core *c);
+
+/* ---- reading ---- */
+enum wz_job_state { WZ_JOB_WAITING, WZ_JOB_HELD, WZ_JOB_STARTING, WZ_JOB_RUNNING, WZ_JOB_ENDING, WZ_JOB_ENDED };
+
+struct wz_job_info {
+	uint64_t job;
+	enum wz_job_state state;
+	enum wz_end end;         /* when ENDED */
+	int32_t priority;
+	uint32_t attempt;        /* 1 for the first */
+	uint32_t tasks_min, tasks_max, tasks_placed;
+	wz_shape_id shape;
+	uint64_t submitted_us;
+};
+int wz_core_job(const struct wz_core *c, uint64_t job, struct wz_job_info *ret);              /* -ENOENT */
+int wz_core_task(const struct wz_core *c, uint64_t job, uint32_t task, struct wz_place *ret); /* -ENOENT: not placed */
+
+struct wz_core_stats {
+	uint64_t steps, effects, jobs_waiting, jobs_live, tasks_live;
+	uint64_t gpu_milli_capacity, gpu_milli_held; /* over healthy devices of present nodes */
+	uint64_t evaluations;                        /* node scores computed: a cost, not part of the state */
+	uint64_t index_bytes;
+};
+void wz_core_stats(const struct wz_core *c, struct wz_core_stats *ret);
+
+/* The state behind, read-only; valid until the next apply. For metrics, policies' tests, and the reports. */
+const struct wz_model_state *wz_core_model(const struct wz_core *c);
+const struct wz_shapes *wz_core_shapes(const struct wz_core *c);
+struct wz_catalogue *wz_core_catalogue(struct wz_core *c); /* declare models before the nodes that have them */
+const struct wz_policy *wz_core_policy(const struct wz_core *c, const void **ret_state);
+struct wz_policy_ctx wz_core_policy_ctx(const struct wz_core *c);
+
+/* Checks every invariant of DESIGN section 4 that can be checked here, from scratch: I1, I2, I3, I4, I6, I7. 0, or
+ * -EUCLEAN with the first violation in the text. O(nodes + tasks + jobs). For tests and `wz doctor`. */
+int wz_core_check(struct wz_core *c, struct wz_err *err);
+
+#endif

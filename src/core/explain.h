@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why a waiting job does not start: for each blocker how many nodes it rules out (the first blocker of a node in table
+ * order counts), and the blocker that, if relaxed, frees the most. Words are stable; `wz why` and Kubernetes events
+ * print them. */
+#ifndef WZ_CORE_EXPLAIN_H
+#define WZ_CORE_EXPLAIN_H
+
+#include "base/buf.h"
+#include "core/types.h"
+
+enum wz_reason {
+	WZ_REASON_NONE,         /* it could start */
+	WZ_REASON_NO_NODES,     /* no node at all */
+	WZ_REASON_NOT_READY,    /* node down, not ready */
+	WZ_REASON_CORDONED,
+	WZ_REASON_MODEL,        /* no device of an allowed model */
+	WZ_REASON_DEVICES,      /* the node has fewer devices than asked */
+	WZ_REASON_DEVICE_MEMORY, /* the devices are too small */
+	WZ_REASON_BANDWIDTH,
+	WZ_REASON_LINK,         /* devices are not joined as asked */
+	WZ_REASON_CPU_CAPACITY, /* more than the node has */
+	WZ_REASON_MEM_CAPACITY,
+	WZ_REASON_CPU,          /* not free now */
+	WZ_REASON_MEM,
+	WZ_REASON_TASKS,        /* the node's task limit */
+	WZ_REASON_BUSY,         /* enough devices, but not free now */
+	WZ_REASON_SHARE,        /* no device has so large a share free */
+	WZ_REASON_LIVE_MEMORY,  /* live free memory below what is asked, or not known */
+	WZ_REASON_POLICY,       /* the policy refused the node */
+	WZ_REASON_GANG,         /* single tasks fit, all of them together do not */
+	WZ_REASON_HELD,
+	WZ_REASON_WORK_BUDGET,  /* not looked at yet: the step's budget ended */
+	WZ_REASON_COUNT_
+};
+
+struct wz_explanation {
+	uint64_t job;
+	uint64_t digest;                     /* of the state this is true of */
+	enum wz_reason main;                 /* the first to name to a person */
+	bool never;                          /* it could not start even on an idle cluster as it is now */
+	uint32_t nodes;                      /* nodes looked at */
+	uint32_t blocked[WZ_REASON_COUNT_];  /* nodes by first blocker */
+	uint32_t tasks_fit, tasks_needed;    /* of a gang: how many fit together */
+};
+
+const char *wz_reason_word(enum wz_reason r); /* "Busy", stable, UpperCamelCase */
+const char *wz_reason_text(enum wz_reason r); /* "enough devices, but not free now" */
+void wz_explanation_format(const struct wz_explanation *e, struct wz_buf *b); /* one line for people */
+
+#endif

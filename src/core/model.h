@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What there is: sites, nodes, devices and their topology. Hot fields of a node are together; the two figures of a
+ * device that scoring reads (free compute, free memory) are arrays of their own, so a node's devices are one or two
+ * cache lines. Free = capacity - what is held, and may be negative when facts over-commit (DESIGN I1). */
+#ifndef WZ_CORE_MODEL_H
+#define WZ_CORE_MODEL_H
+
+#include "core/catalogue.h"
+#include "core/event.h"
+
+enum wz_node_flags {
+	WZ_NODE_PRESENT = 1,
+	WZ_NODE_READY = 2,
+	WZ_NODE_CORDONED = 4,
+	WZ_NODE_COUNT_ONLY = 8,
+	WZ_NODE_MEM_KNOWN = 16, /* all devices have a known memory size */
+};
+#define WZ_NODE_USABLE(n) (((n)->flags & (WZ_NODE_PRESENT | WZ_NODE_READY | WZ_NODE_CORDONED)) == \
+                           (WZ_NODE_PRESENT | WZ_NODE_READY))
+
+struct wz_node {
+	int64_t cpu_free, mem_free;      /* milli, bytes */
+	int32_t gpu_free;                /* sum of the positive free compute milli of healthy devices */
+	int32_t gpu_max;                 /* the largest free compute milli of one device */
+	uint16_t whole;                  /* devices entirely free */
+	uint16_t n_dev;
+	uint16_t model;                  /* of all devices, or WZ_MODEL_MIXED, or WZ_MODEL_NONE */
+	uint8_t flags;
+	uint8_t kinds;                   /* set of task kinds hosted, see wz_task_kind_bit */
+	int32_t tasks_free;              /* INT32_MAX: no limit */
+	uint32_t first_dev;
+	uint32_t rank;                   /* position in the stable order; ties of every choice go to the lower */
+	uint32_t order;                  /* the random key behind rank: uniform in 0..2^32-1, fixed by seed and name */
+	int64_t cpu, mem;                /* capacity */
+	int32_t max_tasks, n_tasks;
+	uint32_t kind_count[5];          /* hosted tasks: shared, 1, 2-3, 4-7, 8+ devices */
+	uint32_t head_task;              /* list of tasks on the node, WZ_ID_NONE at the end */
+	uint32_t name;                   /* strtab ids; WZ_ID_NONE none */
+	uint32_t site, rack;
+	uint32_t dev_cap;                /* devices reserved at first_dev */
+	uint32_t first_label, n_labels;
+};
+
+struct wz_device {
+	uint32_t node;
+	uint16_t model;
+	uint16_t link_domain, partition;
+	uint8_t numa, pcie, health;
+	uint8_t free_mem_pct, util_pct, temp_c; /* live, quantised; 255 unknown */
+	uint16_t n_tasks;
+	int32_t milli;                   /* capacity */
+	int64_t mem;                     /* capacity in bytes, 0 unknown */
+};
+
+/* Task kind for GpuClustering and statistics: 0 shared, 1, 2, 3, 4 = one, 2-3, 4-7, 8 or more whole devices. */
+static inline unsigned wz_task_kind(uint32_t count, int32_t milli)
+{
+	return milli < WZ_WHOLE ? 0 : count >= 8 ? 4 : count >= 4 ? 3 : count >= 2 ? 2 : 1;
+}
+
+struct wz_model_state {
+	const struct wz_mem *mem;
+	struct wz_node *node; /* [n_nodes], by node id; flags without PRESENT: unused */
+	uint32_t n_nodes, node_cap;
+	uint32_t n_present;
+	struct wz_device *dev; /* parallel arrays over devices */
+	int32_t *dev_milli;    /* free compute; never above capacity; a failed device has capacity 0 */
+	int64_t *dev_mem;      /* free bytes; for unknown sizes minus what is held */
+	uint32_t n_devs, dev_cap, milli_cap, dev_mem_cap;
+	uint32_t *by_rank;     /* node ids in the stable order */
+	uint32_t by_rank_cap;
+	bool order_stale;      /* nodes joined or left since by_rank was made */
+	uint64_t order_seed;
+	struct wz_strtab names;   /* nodes, sites, racks, labels, users, queues */
+	uint32_t *label;          /* pairs key, value (strtab ids) */
+	uint32_t n_label, label_cap;
+	/* per model: what the cluster has */
+	struct { uint64_t devices; int64_t cpu; uint32_t nodes; } supply[WZ_MODELS_MAX];
+	int64_t cpu_total;     /* over present nodes */
+};
+
+void wz_model_init(struct wz_model_state *m, const struct wz_mem *mem, uint64_t order_seed);
+void wz_model_release(struct wz_model_state *m);
+/* Joins a node, or changes a known one (devices keep their index; a shrinking node keeps what it must to account for
+ * what runs). Validates; no side effects on failure. -EINVAL, -E2BIG, -ENOMEM. */
+int wz_model_node_join(struct wz_model_state *m, const struct wz_catalogue *cat, const struct wz_ev_node *e,
+                       struct wz_err *err);
+void wz_model_node_left(struct wz_model_state *m, uint32_t node);
+void wz_model_device_change(struct wz_model_state *m, uint32_t node, uint32_t index, const struct wz_device_facts *f);
+void wz_model_refresh(struct wz_model_state *m, uint32_t node); /* recomputes gpu_free, gpu_max, whole */
+void wz_model_order(struct wz_model_state *m);                  /* makes by_rank and rank when stale; O(n log n) */
+uint64_t wz_model_node_hash(const struct wz_model_state *m, uint32_t node); /* facts only, no live readings */
+
+#endif

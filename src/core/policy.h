@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A placement policy: a few short functions and plain state. HACKING.md walks through writing one; policies/*.c are
+ * the published ones and ours. Register it in policies/table.c.
+ *
+ *	observe   a job arrived (its shape and how many tasks): learn               state changes
+ *	prepare   an epoch begins: recompute parameters from the demand seen so far  state changes; true if scores change
+ *	score     how good a *feasible* node is for a shape, higher is better       pure
+ *	normalise rewrites the scores of all feasible nodes together                pure
+ *	choose    which devices of the chosen node                                  pure
+ *
+ * All but name and score are optional. Between two epochs `score` must depend on nothing but the shape, the node's
+ * state, its static facts and its place in the order (scope NODE): then the core caches it. A policy whose choice
+ * depends on the whole feasible set declares scope RANK and gives `normalise`. Live readings (temperature, free memory
+ * now) may be read only by a policy of scope LIVE, whose cache is dropped when a reading changes its step.
+ *
+ * The core owns the state (state_size bytes, zeroed at first), copies it, digests it: no pointers inside. Integer
+ * arithmetic only. Ties go to the lower rank. WZ_SCORE_NONE refuses the node. */
+#ifndef WZ_CORE_POLICY_H
+#define WZ_CORE_POLICY_H
+
+#include "base/rng.h"
+#include "core/demand.h"
+#include "core/model.h"
+#include "core/shape.h"
+
+#define WZ_SCORE_NONE INT64_MIN
+#define WZ_POLICY_STATE_MAX 65536u
+
+enum wz_scope { WZ_SCOPE_NODE, WZ_SCOPE_LIVE, WZ_SCOPE_RANK };
+
+/* What a policy may see of a node. */
+struct wz_view {
+	const struct wz_node *node;
+	const struct wz_device *dev;  /* [n_dev] */
+	const int32_t *milli;         /* free compute of each device */
+	const int64_t *mem;           /* free bytes of each device */
+	struct wz_need need;          /* what the shape takes here: count, milli and bytes of each device */
+};
+
+struct wz_policy_ctx {
+	const struct wz_model_state *model;
+	const struct wz_catalogue *catalogue;
+	const struct wz_shapes *shapes;
+	const struct wz_demand *demand; /* what has arrived so far, and the stated or learned mix */
+	uint32_t n_nodes;               /* present nodes */
+	struct wz_rng *rng;             /* scope RANK only: seeded by the step, so that equal steps draw alike */
+};
+
+struct wz_policy {
+	const char *name, *summary;
+	enum wz_scope scope;
+	uint32_t state_size;
+	void (*observe)(void *state, const struct wz_policy_ctx *ctx, wz_shape_id shape, uint32_t tasks);
+	bool (*prepare)(void *state, const struct wz_policy_ctx *ctx);
+	int64_t (*score)(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
+	                 const struct wz_view *v);
+	void (*normalise)(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
+	                  int64_t *score, uint32_t n);
+	/* Returns the devices as a mask of exactly need.count bits. Default: wz_choose_tightest. */
+	uint64_t (*choose)(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
+	                   const struct wz_view *v);
+};
+
+extern const struct wz_policy *const wz_policies[]; /* ends with NULL; the first is the default */
+const struct wz_policy *wz_policy_find(struct wz_str name);
+
+/* Can device i take what is needed (compute, memory, health)? */
+static inline bool wz_device_fits(const struct wz_view *v, uint32_t i)
+{
+	return v->milli[i] >= v->need.milli && (v->need.mem == 0 || v->mem[i] >= v->need.mem);
+}
+
+/* Helpers for `choose`. Whole devices: the lowest-numbered free ones. A share: the device with the smallest free compute
+ * that still fits, lowest index on ties; or the first that fits. */
+uint64_t wz_choose_tightest(const struct wz_view *v);
+uint64_t wz_choose_first(const struct wz_view *v);
+
+#endif
