@@ -31,7 +31,7 @@ struct wz_core_options {
 int wz_core_new(const struct wz_mem *mem, const struct wz_core_options *o, struct wz_core **ret, struct wz_err *err);
 void wz_core_free(struct wz_core *c); /* accepts NULL */
 
-/* Applies one event. -EINVAL (malformed), -ENOENT (names what is not there), -EEXIST (job number used), -E2BIG (over a
+/* Applies one event. -EINVAL (malformed), -ENOENT (names what is not there), -EEXIST (the number of a live job), -E2BIG (over a
  * limit), -ENOMEM. Amortised O(1) for job events, O(devices) for node events, O(tasks on it) for a lost node. */
 int wz_core_apply(struct wz_core *c, const struct wz_event *e, struct wz_err *err);
 
@@ -53,13 +53,14 @@ int wz_core_explain(struct wz_core *c, uint64_t job, struct wz_explanation *ret,
  * (UINT64_MAX: none). A body sets its timer to it. */
 uint64_t wz_core_next_deadline(const struct wz_core *c);
 
-/* ---- reading ---- */
-enum wz_job_state { WZ_JOB_WAITING, WZ_JOB_HELD, WZ_JOB_STARTING, WZ_JOB_RUNNING, WZ_JOB_ENDING, WZ_JOB_ENDED };
+/* ---- reading (an ended job is forgotten: its history belongs to the body) ---- */
+enum wz_job_state { WZ_JOB_WAITING, WZ_JOB_HELD, WZ_JOB_STARTING, WZ_JOB_RUNNING, WZ_JOB_ENDING };
 
 struct wz_job_info {
 	uint64_t job;
 	enum wz_job_state state;
-	enum wz_end end;         /* when ENDED */
+	enum wz_end end;         /* when ENDING: how it will end */
+	enum wz_reason reason;   /* when WAITING: the coarse reason of the last step that looked */
 	int32_t priority;
 	uint32_t attempt;        /* 1 for the first */
 	uint32_t tasks_min, tasks_max, tasks_placed;

@@ -28,6 +28,7 @@ enum wz_reason {
 	WZ_REASON_LIVE_MEMORY,  /* live free memory below what is asked, or not known */
 	WZ_REASON_POLICY,       /* the policy refused the node */
 	WZ_REASON_GANG,         /* single tasks fit, all of them together do not */
+	WZ_REASON_RESOURCES,    /* no node has free all that is asked (the coarse word of a step; ask for the exact ones) */
 	WZ_REASON_HELD,
 	WZ_REASON_WORK_BUDGET,  /* not looked at yet: the step's budget ended */
 	WZ_REASON_COUNT_

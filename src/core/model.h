@@ -26,7 +26,7 @@ struct wz_node {
 	uint16_t n_dev;
 	uint16_t model;                  /* of all devices, or WZ_MODEL_MIXED, or WZ_MODEL_NONE */
 	uint8_t flags;
-	uint8_t kinds;                   /* set of task kinds hosted, see wz_task_kind_bit */
+	uint8_t kinds;                   /* bit k: hosts tasks of kind k, see wz_task_kind */
 	int32_t tasks_free;              /* INT32_MAX: no limit */
 	uint32_t first_dev;
 	uint32_t rank;                   /* position in the stable order; ties of every choice go to the lower */
@@ -34,6 +34,7 @@ struct wz_node {
 	int64_t cpu, mem;                /* capacity */
 	int32_t max_tasks, n_tasks;
 	uint32_t kind_count[5];          /* hosted tasks: shared, 1, 2-3, 4-7, 8+ devices */
+	uint32_t n_explicit;             /* hosted tasks that took an amount of device memory of their own */
 	uint32_t head_task;              /* list of tasks on the node, WZ_ID_NONE at the end */
 	uint32_t name;                   /* strtab ids; WZ_ID_NONE none */
 	uint32_t site, rack;
@@ -69,7 +70,9 @@ struct wz_model_state {
 	uint32_t n_devs, dev_cap, milli_cap, dev_mem_cap;
 	uint32_t *by_rank;     /* node ids in the stable order */
 	uint32_t by_rank_cap;
-	bool order_stale;      /* nodes joined or left since by_rank was made */
+	uint32_t n_ranked;     /* nodes in by_rank: present ones, and some that left and may come back */
+	uint32_t order_version; /* counts the times ranks were dealt anew */
+	bool order_stale;      /* nodes joined since by_rank was made */
 	uint64_t order_seed;
 	struct wz_strtab names;   /* nodes, sites, racks, labels, users, queues */
 	uint32_t *label;          /* pairs key, value (strtab ids) */
@@ -85,10 +88,20 @@ void wz_model_release(struct wz_model_state *m);
  * what runs). Validates; no side effects on failure. -EINVAL, -E2BIG, -ENOMEM. */
 int wz_model_node_join(struct wz_model_state *m, const struct wz_catalogue *cat, const struct wz_ev_node *e,
                        struct wz_err *err);
-void wz_model_node_left(struct wz_model_state *m, uint32_t node);
+void wz_model_node_left(struct wz_model_state *m, uint32_t node); /* facts stay for a return */
 void wz_model_device_change(struct wz_model_state *m, uint32_t node, uint32_t index, const struct wz_device_facts *f);
-void wz_model_refresh(struct wz_model_state *m, uint32_t node); /* recomputes gpu_free, gpu_max, whole */
-void wz_model_order(struct wz_model_state *m);                  /* makes by_rank and rank when stale; O(n log n) */
+/* Sets what is free to the capacity, as if nothing ran; the ledger then subtracts what does. */
+void wz_model_reset_free(struct wz_model_state *m, uint32_t node);
+void wz_model_refresh(struct wz_model_state *m, uint32_t node); /* gpu_free, gpu_max, whole, from the devices; O(devices) */
+
+/* Effective capacity: a failed device gives nothing. */
+static inline int32_t wz_device_milli(const struct wz_device *d) { return d->health == WZ_HEALTH_FAILED ? 0 : d->milli; }
+/* Device memory that goes with `milli` of compute when no amount was named; 0 when the size is not known. */
+static inline int64_t wz_device_mem_share(const struct wz_device *d, int32_t milli)
+{
+	return d->milli > 0 ? d->mem * milli / d->milli : 0;
+}
+int wz_model_order(struct wz_model_state *m); /* deals ranks when stale: by (order, id); O(n log n); -ENOMEM */
 uint64_t wz_model_node_hash(const struct wz_model_state *m, uint32_t node); /* facts only, no live readings */
 
 #endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state of a core, for the files of this room only.
+ *
+ * What is state (seen by the digest, changed by apply alone): model, jobs, tasks, effects in flight, demand, policy
+ * state, counters. What is cache (never seen): index, scratch, the waiting classes' cursors. */
+#ifndef WZ_CORE_CORE_INT_H
+#define WZ_CORE_CORE_INT_H
+
+#include "base/maxtree.h"
+#include "core/core.h"
+
+/* ---- jobs and tasks (job.c) ---- */
+
+enum wz_task_state {
+	WZ_TASK_NONE,     /* not placed */
+	WZ_TASK_ASSUMED,  /* start decided, not yet confirmed */
+	WZ_TASK_RUNNING,
+	WZ_TASK_STOPPING, /* must end: a STOP is in flight or wanted */
+	WZ_TASK_DONE,     /* ended well, others of the job still run */
+};
+
+struct wz_task {
+	uint32_t job;          /* slot */
+	uint32_t node;         /* WZ_ID_NONE: holds nothing */
+	uint32_t next, prev;   /* tasks of the node */
+	uint8_t state;         /* enum wz_task_state */
+	uint8_t observed;      /* foreign work: not ours to stop */
+	int32_t dev_milli;
+	uint64_t devices;
+	int64_t cpu, mem, dev_mem;
+	uint64_t effect;       /* in flight for this task; 0 none */
+	uint64_t hash;         /* its part of the digest; 0 none */
+};
+
+struct wz_job {
+	uint64_t number, seq;  /* seq: submit order, kept over requeues */
+	uint64_t submitted_us, hash;
+	uint32_t shape, class_id;
+	uint32_t first_task;   /* a run of 2^task_order tasks */
+	uint32_t tasks_min, tasks_max;
+	uint32_t placed, running, done;
+	uint32_t attempt;
+	uint32_t user, queue;
+	uint32_t next, prev;   /* in the waiting class, or the free list */
+	int32_t priority;
+	uint8_t state;         /* enum wz_job_state */
+	uint8_t task_order;
+	uint8_t used, end, requeue, kind;
+	struct wz_preempt preempt;
+	uint64_t time_limit_us;
+};
+
+struct wz_jobs {
+	struct wz_job *job;
+	uint32_t n, cap, free;     /* free: list through .next */
+	struct wz_map by_number;
+	struct wz_task *task;
+	uint32_t n_tasks, task_cap;
+	uint32_t free_run[32];     /* free runs of 2^k tasks, through task.next */
+	uint64_t next_seq;
+	uint64_t live_tasks;       /* tasks that hold something */
+	uint32_t live_jobs;
+};
+
+int wz_jobs_add(struct wz_core *c, uint64_t number, uint32_t n_tasks, uint32_t *ret_slot); /* -ENOMEM; all or nothing */
+void wz_jobs_drop(struct wz_core *c, uint32_t slot);
+uint32_t wz_jobs_find(const struct wz_core *c, uint64_t number); /* WZ_ID_NONE */
+void wz_job_rehash(struct wz_core *c, uint32_t slot);  /* after any change of a job: keeps the digest */
+void wz_task_rehash(struct wz_core *c, uint32_t task);
+uint64_t wz_job_hash(const struct wz_core *c, uint32_t slot);   /* from scratch, for checks */
+uint64_t wz_task_hash(const struct wz_core *c, uint32_t task);
+
+/* ---- the order in which waiting jobs are looked at (order.c) ----
+ * Waiting jobs with equal requirement, gang size and priority form a class, in submit order. If the head of a class
+ * does not fit, none of the class does: a step costs the classes, not the jobs. */
+struct wz_class {
+	uint32_t shape, tasks_min, tasks_max;
+	int32_t priority;
+	uint32_t head, tail, n;    /* waiting jobs */
+	uint32_t active_at;        /* place in `active`, WZ_ID_NONE when empty */
+	uint32_t next_same_hash;
+	uint8_t reason;            /* why the head did not start, as last told; WZ_REASON_NONE: not looked at */
+	uint8_t never_blocks;
+	/* scratch of one decide */
+	uint32_t cursor;
+	bool blocked;
+};
+struct wz_order {
+	struct wz_class *cls;
+	uint32_t n, cap;
+	struct wz_map by_hash;
+	uint32_t *active;          /* classes with waiting jobs */
+	uint32_t n_active, active_cap;
+	uint64_t waiting;
+};
+int wz_order_class(struct wz_core *c, uint32_t shape, uint32_t tmin, uint32_t tmax, int32_t prio, uint32_t *ret);
+void wz_order_add(struct wz_core *c, uint32_t slot);    /* cannot fail: room was made by wz_order_class */
+void wz_order_remove(struct wz_core *c, uint32_t slot);
+void wz_order_begin(struct wz_core *c);                 /* cursors to the heads */
+uint32_t wz_order_next(struct wz_core *c);              /* class whose cursor job goes first, WZ_ID_NONE: none left */
+
+/* ---- ledger (ledger.c) ---- */
+struct wz_undo { uint32_t task; bool took; struct wz_place place; };
+struct wz_ledger {
+	struct wz_undo *undo;
+	uint32_t n_undo, undo_cap;
+	bool open;                 /* a transaction is open: changes are logged */
+};
+int wz_ledger_reserve(struct wz_core *c, uint32_t changes);  /* -ENOMEM: makes room in the undo log */
+void wz_ledger_take(struct wz_core *c, uint32_t task, const struct wz_place *p);
+void wz_ledger_give(struct wz_core *c, uint32_t task);
+bool wz_ledger_fits(const struct wz_core *c, const struct wz_place *p); /* would take() keep I1? */
+void wz_ledger_begin(struct wz_core *c);
+uint32_t wz_ledger_mark(const struct wz_core *c);
+void wz_ledger_rollback(struct wz_core *c, uint32_t mark);   /* to a mark; 0: all */
+void wz_ledger_end(struct wz_core *c);                       /* rolls all back and closes */
+void wz_ledger_rebuild_node(struct wz_core *c, uint32_t node); /* from the tasks on it */
+
+/* ---- fit (fit.c) ---- */
+struct wz_scratch { int32_t milli[WZ_NODE_DEVICES_MAX]; };
+/* Is the task feasible on the node now? WZ_REASON_NONE and *v filled when it is (v may point into *s), else the first
+ * blocker. Pure. O(1) for plain shapes, O(devices^2) with links. */
+enum wz_reason wz_fit(const struct wz_core *c, const struct wz_shape *s, uint32_t node, struct wz_view *v,
+                      struct wz_scratch *scratch);
+enum wz_reason wz_fit_idle(const struct wz_core *c, const struct wz_shape *s, uint32_t node); /* if nothing ran */
+
+/* ---- index (index.c) ---- */
+struct wz_index_shape {
+	struct wz_maxtree tree;
+	uint64_t seen;        /* position in the change log */
+	uint64_t last_used;
+	uint32_t epoch, order_version;
+	bool built;
+};
+struct wz_index {
+	struct wz_index_shape *s; /* by shape */
+	uint32_t n, cap;
+	uint32_t *log;        /* ring of changed nodes */
+	uint32_t log_cap;     /* power of two, at least 4 x nodes */
+	uint64_t log_pos, max_seen;
+	uint64_t *last;       /* by node: 1 + log position of its last change */
+	uint32_t last_cap;
+	uint64_t bytes, bytes_max, uses, evaluations;
+	bool off;             /* by option, or out of memory for a while */
+};
+void wz_index_changed(struct wz_core *c, uint32_t node);
+int wz_index_reserve(struct wz_core *c); /* after nodes joined; -ENOMEM */
+/* Best node for a shape, WZ_ID_NONE when none is feasible. Uses the cache or looks at every node: the same answer. */
+uint32_t wz_index_best(struct wz_core *c, uint32_t shape, struct wz_rng *rng);
+int64_t wz_index_eval(struct wz_core *c, uint32_t shape, uint32_t node); /* WZ_SCORE_NONE: not feasible */
+void wz_index_release(struct wz_core *c);
+
+/* ---- effects in flight (inflight.c) ---- */
+struct wz_flight { uint64_t id, deadline_us; uint32_t kind, task, heap_at, next_free; };
+struct wz_inflight {
+	struct wz_flight *f;
+	uint32_t n, cap, free;
+	struct wz_map by_id;
+	uint32_t *heap;       /* slots by (deadline, id) */
+	uint32_t n_heap, heap_cap;
+};
+int wz_inflight_add(struct wz_core *c, uint64_t id, uint32_t kind, uint32_t task, uint64_t deadline_us);
+uint32_t wz_inflight_find(const struct wz_core *c, uint64_t id); /* slot or WZ_ID_NONE */
+void wz_inflight_drop(struct wz_core *c, uint32_t slot);
+uint32_t wz_inflight_due(const struct wz_core *c, uint64_t now_us); /* slot whose deadline has passed, or WZ_ID_NONE */
+
+/* ---- assemble (assemble.c) ---- */
+/* Places tasks of the job in the open transaction, appends START effects to the plan. WZ_REASON_NONE, or why not (then
+ * nothing is left of it). *ret_err is -ENOMEM when memory ran out. */
+enum wz_reason wz_assemble(struct wz_core *c, uint32_t slot, struct wz_plan *plan, struct wz_rng *rng, int *ret_err);
+int wz_plan_add(struct wz_plan *p, const struct wz_effect *e);
+
+struct wz_core {
+	struct wz_mem mem;
+	uint64_t seed, now_us, step, next_effect;
+	uint64_t start_timeout_us, stop_timeout_us;
+	uint64_t sum;              /* sum of the hashes of nodes, jobs, tasks, classes' reasons, demand */
+	struct wz_catalogue catalogue;
+	struct wz_model_state model;
+	struct wz_shapes shapes;
+	uint64_t *shape_hash;      /* by shape */
+	uint32_t shape_hash_cap;
+	uint64_t *node_hash;       /* by node: its part of the digest */
+	uint32_t node_hash_cap;
+	struct wz_jobs jobs;
+	struct wz_order order;
+	struct wz_demand demand;
+	const struct wz_policy *policy;
+	void *policy_state;
+	uint64_t policy_hash;
+	uint32_t epoch;            /* counts changes of scores */
+	bool facts_changed;        /* supply changed: prepare at the next STEP */
+	struct wz_inflight inflight;
+	uint32_t *stop_wanted;     /* tasks that need a STOP */
+	uint32_t n_stop, stop_cap;
+	/* caches */
+	struct wz_ledger ledger;
+	struct wz_index index;
+	int64_t *rank_score;       /* scratch for scope RANK and for assembling within a group */
+	uint32_t *rank_node;
+	uint32_t rank_cap, rank_node_cap;
+};
+
+static inline struct wz_policy_ctx wz_ctx(const struct wz_core *c, struct wz_rng *rng)
+{
+	return (struct wz_policy_ctx){.model = &c->model, .catalogue = &c->catalogue, .shapes = &c->shapes,
+		.demand = &c->demand, .n_nodes = c->model.n_present, .rng = rng};
+}
+void wz_core_prepare(struct wz_core *c); /* an epoch: policy.prepare, digests, cache epoch */
+void wz_class_set_reason(struct wz_core *c, uint32_t class_id, uint8_t reason);
+int wz_shape_register(struct wz_core *c, const struct wz_profile *p, wz_shape_id *ret);
+
+#endif
