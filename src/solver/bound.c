@@ -84,6 +84,8 @@ static const char *shape_fault(const struct wz_bound_shape *s)
 static int check_input(const struct wz_bound_in *in, struct wz_err *err)
 {
 	const char *why;
+	if (in->iterations > WZ_BOUND_ITERATIONS_MAX)
+		return too_large(err, "simplex iterations", WZ_BOUND_ITERATIONS_MAX);
 	if (in->n_nodes > WZ_BOUND_ENTRIES_MAX || in->n_shapes > WZ_BOUND_ENTRIES_MAX)
 		return too_large(err, "entries of nodes or of shapes", WZ_BOUND_ENTRIES_MAX);
 	for (uint32_t i = 0; i < in->n_nodes; i++) {
@@ -277,7 +279,7 @@ static int solve_levels(struct bound_work *w, const struct wz_mem *mem, struct b
 	struct wz_err *err)
 {
 	struct bound_problem p = {w->type, w->item, w->size, w->n_types, w->n_items, w->n_sizes,
-		w->in->rounds ? w->in->rounds : WZ_BOUND_ROUNDS_DEFAULT, mem};
+		w->in->iterations, mem};
 	bool held = sum(w->held, w->n_items) > 0, forced = sum(w->forced, w->n_items) > 0;
 	for (;;) {
 		int r;

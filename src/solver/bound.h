@@ -8,11 +8,12 @@
  * holds all that arrived while there was room). docs/internals/solver.md has the model, what it relaxes, and the
  * reproduced numbers (reference/fragmentation.md section 5).
  *
- * The value is safe: it is computed from the dual prices with each side's sign and every column's reduced cost
- * checked here, and rounded up. An inaccurate solver makes it larger, never too small.
+ * The value is safe: it is summed up here from dual prices of the right sign, with what is left of profit in every
+ * column added. An inaccurate or stopped solver makes it larger, never too small. It is then rounded down to a milli,
+ * since placements hold whole milli.
  *
  * Threads: no shared state; one call is one thread. Nothing is printed, no clock is read. Complexity: one LP of about
- * (types x shapes) columns and as many rounds of column generation as it takes (openb: some tens), limited by `rounds`.
+ * (types x shapes) columns and as many rounds of column generation as it takes (openb: 3 to 10, 50 ms), limited by `iterations`.
  * CLP allocates with C++ new, outside of the vtable. Without CLP at build time wz_bound_solve returns -EOPNOTSUPP. */
 #ifndef WZ_SOLVER_BOUND_H
 #define WZ_SOLVER_BOUND_H
@@ -26,7 +27,8 @@
 #define WZ_BOUND_ENTRIES_MAX (1u << 20)  /* of either array as given */
 #define WZ_BOUND_PAIRS_MAX (1u << 20)    /* node types x shapes, and node types x share sizes */
 #define WZ_BOUND_COUNT_MAX (1u << 24)    /* nodes of an entry, tasks of an entry */
-#define WZ_BOUND_ROUNDS_DEFAULT 1000u
+#define WZ_BOUND_WORK_DEFAULT 400000000u /* iterations x rows of a phase: about half a minute */
+#define WZ_BOUND_ITERATIONS_MAX 1000000000u
 
 /* `count` equal nodes. */
 struct wz_bound_node {
@@ -55,7 +57,7 @@ struct wz_bound_in {
 	/* When what must be served cannot be: false: -ENOSPC. true: answer the weaker question, first without `held`,
 	 * then without `forced` too; wz_bound.dropped says so. */
 	bool fallback;
-	uint32_t rounds; /* limit on rounds of column generation; 0: WZ_BOUND_ROUNDS_DEFAULT */
+	uint32_t iterations; /* work limit: simplex iterations of each of at most six phases; 0: by WZ_BOUND_WORK_DEFAULT */
 };
 
 /* Dual prices: by how much the bound grows for one more unit, in micro-GPU (1e-6 of a device), never negative but for
@@ -72,14 +74,14 @@ struct wz_bound_shape_price {
 
 enum wz_bound_status {
 	WZ_BOUND_OPTIMAL, /* the LP's optimum, within one milli or 1e-7 of it */
-	WZ_BOUND_LOOSE,   /* stopped early (rounds, or the solver gave up): valid, but not the least */
+	WZ_BOUND_LOOSE,   /* stopped early (work limit, or the solver gave up): valid, but not the least */
 };
 enum wz_bound_dropped { WZ_BOUND_DROPPED_HELD = 1, WZ_BOUND_DROPPED_FORCED = 2 };
 
 struct wz_bound {
 	enum wz_bound_status status;
 	unsigned dropped;       /* bits of enum wz_bound_dropped; 0 without fallback */
-	int64_t bound_milli;    /* rounded up; at most capacity and demand */
+	int64_t bound_milli;    /* at most capacity and demand */
 	int64_t capacity_milli; /* of all nodes */
 	int64_t demand_milli;   /* of all shapes */
 	int64_t percent_e6;     /* 100 x bound / capacity, times 1e6, rounded up; 0 when the capacity is 0 */
@@ -88,7 +90,7 @@ struct wz_bound {
 	uint32_t rows, columns, rounds, iterations; /* of the last LP */
 };
 
-/* Whether this build can solve, and with what ("CLP 1.17.6", or why not). The text is static. */
+/* Whether this build can solve, and with what (CLP's version, "1.17.6", or why not). The text is static. */
 bool wz_bound_available(const char **ret_what);
 
 /* Solves. `mem` serves scratch only. `ret_node` (n_nodes) and `ret_shape` (n_shapes) receive prices and may be NULL.

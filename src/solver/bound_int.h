@@ -26,7 +26,8 @@ struct bound_problem {
 	const struct bound_type *type;
 	const struct bound_item *item;
 	const uint32_t *size; /* distinct share sizes, milli */
-	uint32_t n_types, n_items, n_sizes, rounds;
+	uint32_t n_types, n_items, n_sizes;
+	uint32_t iterations; /* limit of simplex iterations in each phase; 0: the default */
 	const struct wz_mem *mem;
 };
 

@@ -44,7 +44,8 @@ struct lp {
 	struct wz_arena arena; /* as long as the LP */
 	Clp_Simplex *clp;
 	struct wz_pattern_table table;
-	uint32_t rows, n_x, n_u, n_y, rounds;
+	uint32_t rows, n_x, n_u, n_y, rounds, iterations;
+	uint32_t budget;       /* iterations left to this phase */
 	uint32_t *x_type, *x_item; /* per x column */
 	uint32_t *u_item;          /* per u column; they follow the x columns */
 	int32_t *link;             /* [type x size] -> row, -1 none */
@@ -368,12 +369,24 @@ static double price_patterns(struct lp *lp, uint32_t t)
 	return best;
 }
 
+/* Simplex iterations of the last solve, at most what was left of the budget. */
+static uint32_t spent(const struct lp *lp)
+{
+	uint32_t n = (uint32_t)Clp_numberIterations(lp->clp);
+	return n < lp->budget ? n : lp->budget;
+}
+
 /* Solves the master and prices once. *ret_value: the master's value, *ret_bound: what these prices prove. Both in the
- * sense of maximising (phase 1: minus the shortfall). Leaves the new columns in lp->col_*. */
+ * sense of maximising (phase 1: minus the shortfall). Leaves the new columns in the col_ arrays. */
 static void one_round(struct lp *lp, double *ret_value, double *ret_bound)
 {
 	double bound;
+	uint32_t n;
+	Clp_setMaximumIterations(lp->clp, (int)lp->budget);
 	Clp_primal(lp->clp, 0);
+	n = spent(lp);
+	lp->budget -= n;
+	lp->iterations += n;
 	take_prices(lp);
 	bound = price_columns(lp);
 	lp->col_n = 0;
@@ -396,7 +409,8 @@ static bool run_phase(struct lp *lp, double *ret_value, double *ret_bound)
 {
 	double least = DBL_MAX, value = -DBL_MAX, bound;
 	bool met = false;
-	while (!met && lp->rounds < lp->p->rounds) {
+	lp->budget = lp->p->iterations ? lp->p->iterations : WZ_BOUND_WORK_DEFAULT / (lp->rows + 1) + 1;
+	while (lp->budget > 0) {
 		one_round(lp, &value, &bound);
 		if (bound < least) {
 			least = bound;
@@ -470,7 +484,7 @@ int bound_lp_solve(const struct bound_problem *p, struct bound_duals *d, struct 
 	ret->rows = lp.rows;
 	ret->columns = lp.n_x + lp.n_u + lp.n_y;
 	ret->rounds = lp.rounds;
-	ret->iterations = (uint32_t)Clp_numberIterations(lp.clp);
+	ret->iterations = lp.iterations;
 out:
 	if (lp.clp)
 		Clp_deleteModel(lp.clp);
@@ -481,6 +495,6 @@ out:
 bool wz_bound_available(const char **ret_what)
 {
 	if (ret_what)
-		*ret_what = "CLP";
+		*ret_what = Clp_Version();
 	return true;
 }
