@@ -14,6 +14,7 @@
 #pragma GCC poison atoi atol atoll atof                               /* wz_str_parse_u64 and friends */
 #pragma GCC poison gmtime localtime ctime asctime                     /* the _r forms, in os only */
 #pragma GCC poison system tmpnam mktemp                               /* posix_spawn, mkstemp */
+#undef alloca /* a macro in glibc */
 #pragma GCC poison alloca
 
 #endif

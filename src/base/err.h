@@ -23,7 +23,8 @@ struct wz_err {
 };
 
 /* Fills *err (when not NULL) and returns `code`, so that `return wz_err_set(...)` reads well. `parts` are
- * concatenated; the macro below supplies the count. Control bytes in the parts are shown as '?'. */
+ * concatenated; the macro below supplies the count. Control bytes in the parts are shown as '?'. Parts may be views of
+ * err->text itself. `code` is negative (asserted). */
 int wz_err_set_parts(struct wz_err *err, int code, const char *reason, const struct wz_str *parts, unsigned n);
 
 #define wz_err_set(err, code, reason, ...)                                                                  \

@@ -22,6 +22,7 @@ static inline uint64_t wz_hash_u64(uint64_t h, uint64_t v)
 	return wz_mix64(h ^ wz_mix64(v));
 }
 
-uint64_t wz_hash_str(uint64_t h, struct wz_str s); /* little-endian words, the length is folded in */
+/* Folds the length, then the bytes as little-endian words, the last one padded with zeros. */
+uint64_t wz_hash_str(uint64_t h, struct wz_str s);
 
 #endif

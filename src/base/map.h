@@ -34,7 +34,8 @@ struct wz_strtab {
 };
 void wz_strtab_init(struct wz_strtab *t, const struct wz_mem *mem);
 void wz_strtab_release(struct wz_strtab *t);
-int wz_strtab_add(struct wz_strtab *t, struct wz_str s, uint32_t *ret_id); /* existing or new id; -ENOMEM, -E2BIG */
+/* Existing or new id. s may be a piece of one of t's own strings. -ENOMEM; -E2BIG: 4 GiB in all. */
+int wz_strtab_add(struct wz_strtab *t, struct wz_str s, uint32_t *ret_id);
 uint32_t wz_strtab_find(const struct wz_strtab *t, struct wz_str s);       /* WZ_NONE when absent */
 struct wz_str wz_strtab_get(const struct wz_strtab *t, uint32_t id);       /* view valid until the next add */
 

@@ -20,8 +20,9 @@ struct wz_maxtree {
 
 int wz_maxtree_init(struct wz_maxtree *t, const struct wz_mem *mem, uint32_t n); /* all INT64_MIN; n >= 1; -ENOMEM */
 void wz_maxtree_release(struct wz_maxtree *t);
-void wz_maxtree_set(struct wz_maxtree *t, uint32_t pos, int64_t v); /* stops where the maximum does not change */
-void wz_maxtree_rebuild(struct wz_maxtree *t); /* after the caller wrote level[0] directly; O(n) */
+/* Stops at the first level whose group maximum does not change: most sets touch one leaf and its parent. */
+void wz_maxtree_set(struct wz_maxtree *t, uint32_t pos, int64_t v);
+void wz_maxtree_rebuild(struct wz_maxtree *t); /* after the caller wrote level[0][0..n-1] directly; O(n) */
 static inline int64_t wz_maxtree_get(const struct wz_maxtree *t, uint32_t pos) { return t->level[0][pos]; }
 int64_t wz_maxtree_max(const struct wz_maxtree *t);
 uint32_t wz_maxtree_argmax(const struct wz_maxtree *t); /* lowest position of the maximum */

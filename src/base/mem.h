@@ -11,7 +11,7 @@
 
 struct wz_mem {
 	/* realloc-like: size 0 frees and returns NULL; ptr NULL allocates. Returns NULL when out of memory, and then
-	 * leaves ptr valid. */
+	 * leaves ptr valid. old_size is the size the block was asked with. Blocks are aligned to 16. */
 	void *(*resize)(void *ctx, void *ptr, size_t old_size, size_t new_size);
 	void *ctx;
 };
@@ -21,11 +21,13 @@ void *wz_mem_zalloc(const struct wz_mem *mem, size_t size); /* zeroed */
 void wz_mem_free(const struct wz_mem *mem, void *ptr, size_t size); /* accepts NULL */
 
 /* Grows the array *ptr of *cap elements of `elem` bytes so that it holds at least `need`; new elements are zeroed.
- * Amortised doubling. 0 or -ENOMEM (then nothing changed; also when need * elem overflows). */
+ * Amortised doubling. 0 or -ENOMEM (then nothing changed; also when need * elem overflows). ptr_to_ptr is the address
+ * of the array's pointer (NULL when *cap is 0), of whatever type. */
 int wz_grow(const struct wz_mem *mem, void *ptr_to_ptr, uint32_t *cap, uint32_t need, size_t elem);
 void wz_grow_free(const struct wz_mem *mem, void *ptr_to_ptr, uint32_t *cap, size_t elem);
 
-/* Arena: bump allocation, freed together. */
+/* Arena: bump allocation, freed together. block_size is the size of the next block: it doubles with each one, so an
+ * arena that is cleared every step soon needs one block only. Allocates nothing until the first wz_arena_alloc. */
 struct wz_arena_block;
 struct wz_arena {
 	const struct wz_mem *mem;
@@ -34,7 +36,7 @@ struct wz_arena {
 };
 void wz_arena_init(struct wz_arena *a, const struct wz_mem *mem, size_t block_size);
 void *wz_arena_alloc(struct wz_arena *a, size_t size); /* zeroed, aligned to 16; NULL when out of memory */
-void wz_arena_clear(struct wz_arena *a);               /* keeps one block for reuse */
+void wz_arena_clear(struct wz_arena *a);               /* keeps the largest block for reuse */
 void wz_arena_release(struct wz_arena *a);
 
 #endif

@@ -32,7 +32,8 @@ struct wz_num { char b[WZ_NUM_MAX]; };
 struct wz_str wz_str_u64(struct wz_num *scratch, uint64_t v);
 struct wz_str wz_str_i64(struct wz_num *scratch, int64_t v);
 
-/* Strict decimal: whole view, no sign (u64) or optional '-' (i64), no blanks. 0, -EINVAL (not a number), -ERANGE. */
+/* Strict decimal: whole view, no sign (u64) or optional '-' (i64), no blanks; leading zeros are fine. 0, -EINVAL (not
+ * a number, however long), -ERANGE. */
 int wz_str_parse_u64(struct wz_str s, uint64_t *ret);
 int wz_str_parse_i64(struct wz_str s, int64_t *ret);
 
