@@ -3,6 +3,8 @@
 #include "base/fix.h"
 #include "core/policies/frag.h"
 
+#include <string.h>
+
 _Static_assert(sizeof(struct wz_frag) <= WZ_POLICY_STATE_MAX, "a policy's state");
 
 /* 10^12 x 1000 ln(k / (100 - k)) for k = 51..99 */
@@ -105,7 +107,9 @@ static int64_t usable(const struct wz_frag *f, const struct wz_node *node, int64
 	for (uint32_t s = 0; s < f->n_sizes; s++) {
 		struct room r = measure(milli, node->n_dev, f->size[s]);
 		int64_t w = 0;
-		for (uint32_t m = f->first[s]; r.fit && m < f->first[s + 1]; m++)
+		if (r.fit == 0)
+			break; /* nor any larger size */
+		for (uint32_t m = f->first[s]; m < f->first[s + 1]; m++)
 			if (takes[m / 64] >> (m & 63) & 1)
 				w += served(f, m, r.fit, cpu);
 		g += r.usable * w;
@@ -144,7 +148,7 @@ static int64_t usable_after(const struct wz_frag *f, const struct wz_view *v, ui
  * CPU of afterwards when as many devices fit as before (keep), and when one less does (lose). */
 struct survey {
 	uint32_t n;      /* sizes that some device fits: the smallest ones */
-	int64_t change;  /* of G, if U stayed as it is */
+	int64_t change;  /* of G for want of CPU alone */
 	int32_t usable[WZ_FRAG_TARGETS_MAX];
 	int64_t keep[WZ_FRAG_TARGETS_MAX], lose[WZ_FRAG_TARGETS_MAX];
 };
@@ -188,14 +192,12 @@ static int64_t change_at(const struct wz_frag *f, const struct survey *y, int32_
 }
 
 /* One device: the best difference. Equal remainders give equal results, so each is tried once, at its lowest index. */
-static int64_t best_device(const struct wz_frag *f, const struct wz_view *v, int64_t cpu_after,
-	bool stepped, uint64_t *ret_devices)
+static int64_t best_device(const struct wz_frag *f, const struct wz_view *v, const struct survey *y, bool stepped,
+	uint64_t *ret_devices)
 {
-	struct survey y;
 	int32_t seen[WZ_NODE_DEVICES_MAX];
 	uint32_t n_seen = 0;
 	int64_t best = INT64_MIN, best_rank = INT64_MIN;
-	survey(f, v, cpu_after, &y);
 	for (uint32_t i = 0; i < v->node->n_dev; i++) {
 		if (!wz_device_fits(v, i))
 			continue;
@@ -205,7 +207,7 @@ static int64_t best_device(const struct wz_frag *f, const struct wz_view *v, int
 		if (k < n_seen)
 			continue;
 		seen[n_seen++] = v->milli[i];
-		int64_t diff = f->weight * v->need.milli + change_at(f, &y, v->milli[i], v->need.milli);
+		int64_t diff = f->weight * v->need.milli + change_at(f, y, v->milli[i], v->need.milli);
 		int64_t rank = stepped ? wz_frag_score(f, diff) : diff;
 		if (rank > best_rank) {
 			best_rank = rank;
@@ -221,8 +223,10 @@ int64_t wz_frag_best(const struct wz_frag *f, const struct wz_shape *shape, cons
 {
 	int64_t cpu_after = v->node->cpu_free - shape->cpu, difference;
 	uint64_t devices = 0;
-	if (v->need.count == 1) {
-		difference = best_device(f, v, cpu_after, stepped, &devices);
+	if (v->need.count <= 1) {
+		struct survey y;
+		survey(f, v, cpu_after, &y);
+		difference = v->need.count ? best_device(f, v, &y, stepped, &devices) : y.change;
 	} else {
 		devices = wz_choose_tightest(v);
 		difference = f->weight * wz_need_milli(v) + usable_after(f, v, devices, cpu_after) -

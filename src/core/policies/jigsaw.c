@@ -11,6 +11,8 @@
 #include "base/fix.h"
 #include "core/policies/policies.h"
 
+#include <string.h>
+
 #define MICRO 1000000
 #define W_ORDER (28 * MICRO / 100)
 #define KAPPA_MIN 1000 /* milli CPU per device */

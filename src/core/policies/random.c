@@ -3,6 +3,8 @@
  * Source: the Random baseline of Weng et al., "Beware of Fragmentation" (ATC 2023), artefact. */
 #include "core/policies/policies.h"
 
+#include <string.h>
+
 static int64_t score(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
 	const struct wz_view *v)
 {
