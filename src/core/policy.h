@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A placement policy: a few short functions and plain state. HACKING.md walks through writing one; policies/*.c are
+/* A placement policy: a few short functions and plain state. HACKING.md walks through writing one; those of policies/ are
  * the published ones and ours. Register it in policies/table.c.
  *
  *	observe   a job arrived (its shape and how many tasks): learn               state changes
