@@ -27,6 +27,7 @@ const struct wz_policy wz_policy_fgd = {
 	.name = "fgd",
 	.summary = "least growth of fragments for the expected work, in the published integer steps",
 	.scope = WZ_SCOPE_NODE,
+	.told = true,
 	.state_size = sizeof(struct wz_frag),
 	.prepare = prepare,
 	.score = score,

@@ -25,6 +25,7 @@ const struct wz_policy wz_policy_fgd_exact = {
 	.name = "fgd-exact",
 	.summary = "least growth of fragments for the expected work, not rounded",
 	.scope = WZ_SCOPE_NODE,
+	.told = true,
 	.state_size = sizeof(struct wz_frag),
 	.prepare = prepare,
 	.score = score,
