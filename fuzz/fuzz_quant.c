@@ -10,10 +10,10 @@ static const struct {
 	int (*parse)(struct wz_str s, uint64_t *ret, struct wz_err *err);
 	void (*format)(struct wz_buf *b, uint64_t v);
 } forms[] = {
-	{wz_bytes_parse, wz_bytes_format},
-	{wz_milli_parse, wz_milli_format},
-	{wz_milli_parse, wz_percent_format},
-	{wz_duration_parse, wz_duration_format},
+        {wz_bytes_parse, wz_bytes_format},
+        {wz_milli_parse, wz_milli_format},
+        {wz_milli_parse, wz_percent_format},
+        {wz_duration_parse, wz_duration_format},
 };
 
 #define UNTOUCHED 0xdeadbeefdeadbeefULL
