@@ -23,10 +23,10 @@
 #include <stdbool.h>
 
 struct fault_mem {
-	struct wz_mem mem;        /* pass &f.mem */
-	uint64_t fail_at;         /* the Nth allocation fails, counted from 1; 0: none does */
-	bool fail_after;          /* and so do all later ones */
-	uint64_t allocations;     /* asked for so far: new blocks and resizes, not frees */
+	struct wz_mem mem; /* pass &f.mem */
+	uint64_t fail_at; /* the Nth allocation fails, counted from 1; 0: none does */
+	bool fail_after; /* and so do all later ones */
+	uint64_t allocations; /* asked for so far: new blocks and resizes, not frees */
 	uint64_t failures;
 	uint64_t live_blocks, live_bytes, peak_bytes;
 };
@@ -45,7 +45,8 @@ static void *fault_resize(void *ctx, void *ptr, size_t old_size, size_t new_size
 	wz_check(old ? old->magic == FAULT_MAGIC && old->size == old_size : old_size == 0);
 	if (new_size) {
 		f->allocations++;
-		if (f->fail_at && (f->allocations == f->fail_at || (f->fail_after && f->allocations > f->fail_at))) {
+		if (f->fail_at &&
+		        (f->allocations == f->fail_at || (f->fail_after && f->allocations > f->fail_at))) {
 			f->failures++;
 			return NULL;
 		}
@@ -63,6 +64,7 @@ static void *fault_resize(void *ctx, void *ptr, size_t old_size, size_t new_size
 		f->live_blocks--;
 		f->live_bytes -= old_size;
 		memset(old, 0x5a, sizeof *old + old_size);
+		__asm__ volatile("" : : "r"(old) : "memory"); /* else the compiler drops that */
 		free(old);
 	}
 	if (f->live_bytes > f->peak_bytes)
@@ -76,6 +78,9 @@ static inline void fault_mem_init(struct fault_mem *f)
 }
 
 /* Nothing lives any more. */
-static inline bool fault_mem_clean(const struct fault_mem *f) { return f->live_blocks == 0 && f->live_bytes == 0; }
+static inline bool fault_mem_clean(const struct fault_mem *f)
+{
+	return f->live_blocks == 0 && f->live_bytes == 0;
+}
 
 #endif

@@ -17,13 +17,15 @@ static void test_numbers(void)
 	wz_buf_add_i64(&b, INT64_MIN);
 	wz_buf_addc(&b, ' ');
 	wz_buf_add_hex64(&b, 0x0123456789abcdefULL);
-	tap_eq_str(wz_buf_str(&b), WZ_STR("18446744073709551615 -9223372036854775808 0123456789abcdef"), "integers");
+	tap_eq_str(
+	        wz_buf_str(&b), WZ_STR("18446744073709551615 -9223372036854775808 0123456789abcdef"), "integers");
 	static const struct {
 		int64_t v;
 		unsigned decimals;
 		const char *want;
 	} rows[] = {{0, 0, "0"}, {0, 3, "0.000"}, {-1, 3, "-0.001"}, {-1234, 2, "-12.34"}, {1000, 3, "1.000"},
-		{INT64_MIN, 9, "-9223372036.854775808"}, {INT64_MAX, 0, "9223372036854775807"}, {7, 9, "0.000000007"}};
+	        {INT64_MIN, 9, "-9223372036.854775808"}, {INT64_MAX, 0, "9223372036854775807"},
+	        {7, 9, "0.000000007"}};
 	for (size_t i = 0; i < WZ_ARRAY_LEN(rows); i++) {
 		wz_buf_clear(&b);
 		wz_buf_add_fixed(&b, rows[i].v, rows[i].decimals);
@@ -37,18 +39,18 @@ static void test_escape(void)
 		struct wz_str in;
 		const char *want;
 	} rows[] = {
-		{WZ_STR(""), "\"\""},
-		{WZ_STR("a\"b\\c/"), "\"a\\\"b\\\\c/\""},
-		{WZ_STR("\b\f\n\r\t\0\x1f\x7f"), "\"\\b\\f\\n\\r\\t\\u0000\\u001f\\u007f\""},
-		{WZ_STR("\xe9\xb2\xb8 \xf0\x9f\x90\x8b \xc2\x80 \xf4\x8f\xbf\xbf"),
-			"\"\xe9\xb2\xb8 \xf0\x9f\x90\x8b \xc2\x80 \xf4\x8f\xbf\xbf\""},
-		{WZ_STR("\xff|\x80|\xc0\xaf|\xc3"),
-			"\"\xef\xbf\xbd|\xef\xbf\xbd|\xef\xbf\xbd\xef\xbf\xbd|\xef\xbf\xbd\""},
-		/* One replacement for each maximal part: the truncated E4 B8 is one, a surrogate ED A0 80 is three. */
-		{WZ_STR("\xe4\xb8|\xed\xa0\x80|\xf0\x9f\x90"),
-			"\"\xef\xbf\xbd|\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd|\xef\xbf\xbd\""},
-		{WZ_STR("\xf4\x90\x80\x80"), "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
-		{WZ_STR("\xe4\"x"), "\"\xef\xbf\xbd\\\"x\""},
+	        {WZ_STR(""), "\"\""},
+	        {WZ_STR("a\"b\\c/"), "\"a\\\"b\\\\c/\""},
+	        {WZ_STR("\b\f\n\r\t\0\x1f\x7f"), "\"\\b\\f\\n\\r\\t\\u0000\\u001f\\u007f\""},
+	        {WZ_STR("\xe9\xb2\xb8 \xf0\x9f\x90\x8b \xc2\x80 \xf4\x8f\xbf\xbf"),
+	                "\"\xe9\xb2\xb8 \xf0\x9f\x90\x8b \xc2\x80 \xf4\x8f\xbf\xbf\""},
+	        {WZ_STR("\xff|\x80|\xc0\xaf|\xc3"),
+	                "\"\xef\xbf\xbd|\xef\xbf\xbd|\xef\xbf\xbd\xef\xbf\xbd|\xef\xbf\xbd\""},
+	        /* One replacement for each maximal part: the truncated E4 B8 is one, a surrogate ED A0 80 is three. */
+	        {WZ_STR("\xe4\xb8|\xed\xa0\x80|\xf0\x9f\x90"),
+	                "\"\xef\xbf\xbd|\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd|\xef\xbf\xbd\""},
+	        {WZ_STR("\xf4\x90\x80\x80"), "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
+	        {WZ_STR("\xe4\"x"), "\"\xef\xbf\xbd\\\"x\""},
 	};
 	char space[256];
 	struct wz_buf b;
@@ -70,7 +72,8 @@ static void test_escape(void)
 /* Appends one of each kind; with too small a maximum, all is kept up to the last append that fitted whole. */
 static void add_kind(struct wz_buf *b, unsigned kind)
 {
-	static void (*const kinds[])(struct wz_buf *, struct wz_str) = {wz_buf_add, wz_buf_add_json, wz_buf_add_html};
+	static void (*const kinds[])(struct wz_buf *, struct wz_str) = {
+	        wz_buf_add, wz_buf_add_json, wz_buf_add_html};
 	kinds[kind](b, WZ_STR("<\"\x01\xff&>abc"));
 }
 

@@ -38,7 +38,9 @@ static void render(struct wz_str text, struct wz_buf *out)
 		wz_buf_addc(out, ':');
 		wz_buf_add_u64(out, c.err_column);
 		tap_eq_i64(c.n, 0, "no record after an error");
+		uint32_t line = c.err_line, column = c.err_column;
 		tap_eq_i64(wz_csv_next(&c, NULL), rc, "the same error again");
+		tap_ok(c.err_line == line && c.err_column == column, "and the same place");
 	} else {
 		wz_buf_addz(out, "end");
 		tap_eq_i64(wz_csv_next(&c, &e), 0, "the end again");
@@ -53,38 +55,38 @@ static void test_rows(void)
 		struct wz_str in;
 		const char *want;
 	} rows[] = {
-		{WZ_STR(""), "end"},
-		{WZ_STR("\n\r\n\n"), "end"},
-		{WZ_STR("\xef\xbb\xbf"), "end"},
-		{WZ_STR("a"), "1:1<a>|end"},
-		{WZ_STR("a,bc,d\n"), "1:1:3:6<a><bc><d>|end"},
-		{WZ_STR("a\r\nb\n"), "1:1<a>|2:1<b>|end"},
-		{WZ_STR("\xef\xbb\xbfname,v\n\n1,2"), "1:1:6<name><v>|3:1:3<1><2>|end"},
-		{WZ_STR(","), "1:1:2<><>|end"},
-		{WZ_STR("a,\r\n,b"), "1:1:3<a><>|2:1:2<><b>|end"},
-		{WZ_STR("\"\"\n"), "1:1<>|end"},
-		{WZ_STR(" a , b\n"), "1:1:5< a >< b>|end"},
-		{WZ_STR("\"a,b\",\"c\"\"d\"\r\n"), "1:1:7<a,b><c\"d>|end"},
-		{WZ_STR("\"\"\"\",x"), "1:1:6<\"><x>|end"},
-		{WZ_STR("\"l1\nl2\r\nl3\",x\ny"), "1:1:5<l1\nl2\r\nl3><x>|4:1<y>|end"},
-		{WZ_STR("\"cr\rin\""), "1:1<cr\rin>|end"},
-		{WZ_STR("\n\na\n"), "3:1<a>|end"},
-		{WZ_STR("\xe9\xb2\xb8,b"), "1:1:5<\xe9\xb2\xb8><b>|end"},
-		{WZ_STR("a\nb\"c\n"), "1:1<a>|CsvQuote@2:2"},
-		{WZ_STR(" \"a\""), "CsvQuote@1:2"},
-		{WZ_STR("x,\"a\"b"), "CsvQuote@1:6"},
-		{WZ_STR("x,\"a\" ,b"), "CsvQuote@1:6"},
-		{WZ_STR("x\ny,\"never\nclosed"), "1:1<x>|CsvQuote@2:3"},
-		{WZ_STR("\""), "CsvQuote@1:1"},
-		{WZ_STR("\"\"\""), "CsvQuote@1:1"},
-		{WZ_STR("\"a\n\"b"), "CsvQuote@2:2"},
-		{WZ_STR("a\0b"), "CsvBinary@1:2"},
-		{WZ_STR("\"a\nxy\0\""), "CsvBinary@2:3"},
-		{WZ_STR("\0"), "CsvBinary@1:1"},
-		{WZ_STR("a\rb"), "CsvCarriageReturn@1:2"},
-		{WZ_STR("a\r"), "CsvCarriageReturn@1:2"},
-		{WZ_STR("\r\r\n"), "CsvCarriageReturn@1:1"},
-		{WZ_STR("\"a\"\r"), "CsvQuote@1:4"},
+	        {WZ_STR(""), "end"},
+	        {WZ_STR("\n\r\n\n"), "end"},
+	        {WZ_STR("\xef\xbb\xbf"), "end"},
+	        {WZ_STR("a"), "1:1<a>|end"},
+	        {WZ_STR("a,bc,d\n"), "1:1:3:6<a><bc><d>|end"},
+	        {WZ_STR("a\r\nb\n"), "1:1<a>|2:1<b>|end"},
+	        {WZ_STR("\xef\xbb\xbfname,v\n\n1,2"), "1:1:6<name><v>|3:1:3<1><2>|end"},
+	        {WZ_STR(","), "1:1:2<><>|end"},
+	        {WZ_STR("a,\r\n,b"), "1:1:3<a><>|2:1:2<><b>|end"},
+	        {WZ_STR("\"\"\n"), "1:1<>|end"},
+	        {WZ_STR(" a , b\n"), "1:1:5< a >< b>|end"},
+	        {WZ_STR("\"a,b\",\"c\"\"d\"\r\n"), "1:1:7<a,b><c\"d>|end"},
+	        {WZ_STR("\"\"\"\",x"), "1:1:6<\"><x>|end"},
+	        {WZ_STR("\"l1\nl2\r\nl3\",x\ny"), "1:1:5<l1\nl2\r\nl3><x>|4:1<y>|end"},
+	        {WZ_STR("\"cr\rin\""), "1:1<cr\rin>|end"},
+	        {WZ_STR("\n\na\n"), "3:1<a>|end"},
+	        {WZ_STR("\xe9\xb2\xb8,b"), "1:1:5<\xe9\xb2\xb8><b>|end"},
+	        {WZ_STR("a\nb\"c\n"), "1:1<a>|CsvQuote@2:2"},
+	        {WZ_STR(" \"a\""), "CsvQuote@1:2"},
+	        {WZ_STR("x,\"a\"b"), "CsvQuote@1:6"},
+	        {WZ_STR("x,\"a\" ,b"), "CsvQuote@1:6"},
+	        {WZ_STR("x\ny,\"never\nclosed"), "1:1<x>|CsvQuote@2:3"},
+	        {WZ_STR("\""), "CsvQuote@1:1"},
+	        {WZ_STR("\"\"\""), "CsvQuote@1:1"},
+	        {WZ_STR("\"a\n\"b"), "CsvQuote@2:2"},
+	        {WZ_STR("a\0b"), "CsvBinary@1:2"},
+	        {WZ_STR("\"a\nxy\0\""), "CsvBinary@2:3"},
+	        {WZ_STR("\0"), "CsvBinary@1:1"},
+	        {WZ_STR("a\rb"), "CsvCarriageReturn@1:2"},
+	        {WZ_STR("a\r"), "CsvCarriageReturn@1:2"},
+	        {WZ_STR("\r\r\n"), "CsvCarriageReturn@1:1"},
+	        {WZ_STR("\"a\"\r"), "CsvQuote@1:4"},
 	};
 	char space[256];
 	struct wz_buf b;

@@ -6,13 +6,14 @@
 static void test_set(void)
 {
 	struct wz_err e = {0};
-	tap_eq_i64(wz_err_set(&e, -EINVAL, "BadThing", WZ_STR("no "), WZ_STR("such thing")), -EINVAL, "returns the code");
+	tap_eq_i64(wz_err_set(&e, -EINVAL, "BadThing", WZ_STR("no "), WZ_STR("such thing")), -EINVAL,
+	        "returns the code");
 	tap_eq_i64(e.code, -EINVAL, "code");
 	tap_eq_str(wz_str(e.reason), WZ_STR("BadThing"), "reason");
 	tap_eq_str(wz_str(e.text), WZ_STR("no such thing"), "parts are joined");
 	tap_eq_i64(wz_err_set((struct wz_err *)NULL, -ENOENT, "X", WZ_STR("x")), -ENOENT, "NULL is allowed");
-	wz_err_set(&e, -EINVAL, "X", WZ_STR("a\n\033[1m\0b\x7f"), WZ_STR("\t\xe4\xb8\xad"));
-	tap_eq_str(wz_str(e.text), WZ_STR("a??[1m?b??\xe4\xb8\xad"), "control bytes are shown as ?");
+	wz_err_set(&e, -EINVAL, "X", WZ_STR("a\n\033[1m\0b\x7f\x1f\x20"), WZ_STR("\t\xe4\xb8\xad"));
+	tap_eq_str(wz_str(e.text), WZ_STR("a??[1m?b?? ?\xe4\xb8\xad"), "control bytes are shown as ?");
 }
 
 static void test_prefix_and_alias(void)
@@ -24,7 +25,8 @@ static void test_prefix_and_alias(void)
 	tap_eq_i64(e.code, -ERANGE, "prefix keeps the code");
 	wz_err_prefix(NULL, WZ_STR("x"));
 	wz_err_set(&e, -EIO, "Io", wz_str(e.text), WZ_STR("; again: "), wz_str(e.text));
-	tap_eq_str(wz_str(e.text), WZ_STR("pods.csv:17: too large; again: pods.csv:17: too large"), "own text as a part");
+	tap_eq_str(wz_str(e.text), WZ_STR("pods.csv:17: too large; again: pods.csv:17: too large"),
+	        "own text as a part");
 }
 
 /* Characters of 1 to 4 bytes at every offset around the limit: the text is the longest whole prefix. */
@@ -44,7 +46,8 @@ static void test_cut(void)
 			if (want > fit)
 				want = fit;
 			wz_err_set(&e, -EINVAL, "Long", (struct wz_str){text, lead + 3 * n});
-			tap_eq_str(wz_str(e.text), ((struct wz_str){text, want}), "cut: %zu bytes after %zu", n, lead);
+			tap_eq_str(
+			        wz_str(e.text), ((struct wz_str){text, want}), "cut: %zu bytes after %zu", n, lead);
 		}
 	}
 	memset(text, 0x80, sizeof text);

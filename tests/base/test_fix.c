@@ -12,7 +12,8 @@ static int64_t clamp(__int128 v)
 /* Values of all magnitudes, with the edges often. */
 static int64_t any(struct wz_rng *r)
 {
-	static const int64_t edges[] = {0, 1, -1, 2, -2, INT64_MAX, INT64_MIN, INT64_MAX - 1, INT64_MIN + 1, 1LL << 32};
+	static const int64_t edges[] = {
+	        0, 1, -1, 2, -2, INT64_MAX, INT64_MIN, INT64_MAX - 1, INT64_MIN + 1, 1LL << 32};
 	uint64_t v = wz_rng_next(r);
 	if (wz_rng_below(r, 4) == 0)
 		return edges[wz_rng_below(r, sizeof edges / sizeof edges[0])];
@@ -34,7 +35,8 @@ static void test_against_int128(void)
 		tap_ok(wz_usat_sub(ua, ub) == (ua < ub ? 0 : ua - ub), "unsigned sub");
 		if (c == 0)
 			continue;
-		tap_eq_i64(wz_muldiv(a, b, c), clamp((__int128)a * b / c), "%" PRId64 " * %" PRId64 " / %" PRId64, a, b, c);
+		tap_eq_i64(wz_muldiv(a, b, c), clamp((__int128)a * b / c), "%" PRId64 " * %" PRId64 " / %" PRId64,
+		        a, b, c);
 		unsigned __int128 q = (unsigned __int128)ua * ub / uc;
 		tap_ok(wz_umuldiv(ua, ub, uc) == (q > UINT64_MAX ? UINT64_MAX : (uint64_t)q), "unsigned muldiv");
 	}

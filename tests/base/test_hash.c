@@ -12,15 +12,16 @@ static void test_vectors(void)
 		struct wz_str s;
 		uint64_t want;
 	} rows[] = {
-		{0, WZ_STR(""), 0xa706dd2f4d197e6fULL},
-		{0, WZ_STR("\141"), 0xae62d4830968cda5ULL},
-		{0, WZ_STR("\156\157\144\145\055\061\067"), 0x8cafcc79df9e14d2ULL},
-		{1, WZ_STR("\156\157\144\145\055\061\067"), 0x829bafe39cfffcacULL},
-		{0, WZ_STR("\061\062\063\064\065\066\067\070"), 0xea0843265426fbf9ULL},
-		{0, WZ_STR("\061\062\063\064\065\066\067\070\071"), 0x3082d01079f663c7ULL},
-		{0, WZ_STR("\000"), 0x672bf35ee2b5923eULL},
-		{0, WZ_STR("\377\377\377\377\377\377\377\377\377\377\377\377\377\377\377\377"), 0x54665e182c217319ULL},
-		{0, WZ_STR("\351\262\270\346\214\243\346\201\251"), 0x4b1db62f94bcbf02ULL},
+	        {0, WZ_STR(""), 0xa706dd2f4d197e6fULL},
+	        {0, WZ_STR("\141"), 0xae62d4830968cda5ULL},
+	        {0, WZ_STR("\156\157\144\145\055\061\067"), 0x8cafcc79df9e14d2ULL},
+	        {1, WZ_STR("\156\157\144\145\055\061\067"), 0x829bafe39cfffcacULL},
+	        {0, WZ_STR("\061\062\063\064\065\066\067\070"), 0xea0843265426fbf9ULL},
+	        {0, WZ_STR("\061\062\063\064\065\066\067\070\071"), 0x3082d01079f663c7ULL},
+	        {0, WZ_STR("\000"), 0x672bf35ee2b5923eULL},
+	        {0, WZ_STR("\377\377\377\377\377\377\377\377\377\377\377\377\377\377\377\377"),
+	                0x54665e182c217319ULL},
+	        {0, WZ_STR("\351\262\270\346\214\243\346\201\251"), 0x4b1db62f94bcbf02ULL},
 	};
 	for (size_t i = 0; i < WZ_ARRAY_LEN(rows); i++) {
 		uint64_t got = wz_hash_str(rows[i].h, rows[i].s);
@@ -45,7 +46,7 @@ static void test_avalanche(void)
 			sum_h += bits(wz_hash_u64(w, 7) ^ wz_hash_u64(x, 7));
 			sum_v += bits(wz_hash_u64(7, w) ^ wz_hash_u64(7, x));
 			sum_s += bits(wz_hash_str(7, (struct wz_str){(const char *)&w, 8}) ^
-				wz_hash_str(7, (struct wz_str){(const char *)&x, 8}));
+			              wz_hash_str(7, (struct wz_str){(const char *)&x, 8}));
 		}
 		tap_ok(sum_h > 7800 && sum_h < 8600, "h bit %u: %u", bit, sum_h);
 		tap_ok(sum_v > 7800 && sum_v < 8600, "v bit %u: %u", bit, sum_v);
@@ -66,8 +67,9 @@ static void test_lengths(void)
 		if (len)
 			seen[n++] = wz_hash_str(0, (struct wz_str){as, len});
 		for (size_t at = 1; at < 8; at++)
-			tap_ok(wz_hash_str(0, (struct wz_str){as + at, len}) == wz_hash_str(0, (struct wz_str){as, len}),
-				"length %zu at %zu", len, at);
+			tap_ok(wz_hash_str(0, (struct wz_str){as + at, len}) ==
+			                wz_hash_str(0, (struct wz_str){as, len}),
+			        "length %zu at %zu", len, at);
 	}
 	for (unsigned i = 0; i < n; i++)
 		for (unsigned k = 0; k < i; k++)

@@ -15,18 +15,22 @@ static void test_compare(void)
 	tap_ok(wz_str_eq(WZ_STR("abc"), WZ_STR("abc")), "equal");
 	tap_ok(!wz_str_eq(WZ_STR("abc"), WZ_STR("abd")), "last byte");
 	tap_ok(!wz_str_eq(WZ_STR("abc"), WZ_STR("ab")), "length");
-	tap_ok(wz_str_eq(WZ_STR("a\0b"), WZ_STR("a\0b")) && !wz_str_eq(WZ_STR("a\0b"), WZ_STR("a\0c")), "NUL inside");
+	tap_ok(wz_str_eq(WZ_STR("a\0b"), WZ_STR("a\0b")) && !wz_str_eq(WZ_STR("a\0b"), WZ_STR("a\0c")),
+	        "NUL inside");
 	tap_ok(wz_str_eq_nocase(WZ_STR("H100-SXM[z]"), WZ_STR("h100-sxm[Z]")), "case");
-	tap_ok(!wz_str_eq_nocase(WZ_STR("@"), WZ_STR("`")) && !wz_str_eq_nocase(WZ_STR("["), WZ_STR("{")), "letters only");
+	tap_ok(!wz_str_eq_nocase(WZ_STR("@"), WZ_STR("`")) && !wz_str_eq_nocase(WZ_STR("["), WZ_STR("{")),
+	        "letters only");
 	tap_ok(!wz_str_eq_nocase(WZ_STR("\xc3\x84"), WZ_STR("\xc3\xa4")), "ASCII only");
 	tap_ok(!wz_str_eq_nocase(WZ_STR("ab"), WZ_STR("abc")), "nocase length");
 	tap_ok(wz_str_cmp(WZ_STR("a"), WZ_STR("b")) < 0 && wz_str_cmp(WZ_STR("b"), WZ_STR("a")) > 0, "order");
-	tap_ok(wz_str_cmp(WZ_STR("ab"), WZ_STR("abc")) < 0 && wz_str_cmp(WZ_STR("abc"), WZ_STR("ab")) > 0, "prefix first");
+	tap_ok(wz_str_cmp(WZ_STR("ab"), WZ_STR("abc")) < 0 && wz_str_cmp(WZ_STR("abc"), WZ_STR("ab")) > 0,
+	        "prefix first");
 	tap_ok(wz_str_cmp(WZ_STR("b"), WZ_STR("abc")) > 0, "bytes before length");
 	tap_ok(wz_str_cmp(WZ_STR("\x7f"), WZ_STR("\x80")) < 0, "bytes are unsigned");
 	tap_eq_i64(wz_str_cmp(none, WZ_STR("")), 0, "empty");
 	tap_ok(wz_str_starts(WZ_STR("gpu-mem"), WZ_STR("gpu")) && wz_str_starts(none, none), "prefix");
-	tap_ok(!wz_str_starts(WZ_STR("gp"), WZ_STR("gpu")) && !wz_str_starts(WZ_STR("gpx"), WZ_STR("gpu")), "no prefix");
+	tap_ok(!wz_str_starts(WZ_STR("gp"), WZ_STR("gpu")) && !wz_str_starts(WZ_STR("gpx"), WZ_STR("gpu")),
+	        "no prefix");
 }
 
 static void test_trim_and_split(void)

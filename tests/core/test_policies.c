@@ -67,10 +67,7 @@ static void state_mix(struct world *w, const struct wz_shape *s, uint32_t weight
 	w->demand.stated = (void *)w->stated;
 }
 
-static const struct wz_policy *find(const char *name)
-{
-	return wz_policy_find(wz_str(name));
-}
+static const struct wz_policy *find(const char *name) { return wz_policy_find(wz_str(name)); }
 
 static int64_t score_of(struct world *w, const char *name, struct wz_shape s)
 {
@@ -307,10 +304,7 @@ static int64_t slow_score(long double x, bool *ret_near)
 	return (int64_t)s;
 }
 
-static uint32_t pick(struct wz_rng *r, uint32_t n)
-{
-	return (uint32_t)wz_rng_below(r, n);
-}
+static uint32_t pick(struct wz_rng *r, uint32_t n) { return (uint32_t)wz_rng_below(r, n); }
 
 static struct wz_shape random_shape(struct wz_rng *r)
 {

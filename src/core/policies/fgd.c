@@ -5,10 +5,7 @@
  * of its lead (docs/internals/policies.md). Source: Weng et al., "Beware of Fragmentation" (ATC 2023), artefact. */
 #include "core/policies/frag.h"
 
-static bool prepare(void *state, const struct wz_policy_ctx *ctx)
-{
-	return wz_frag_prepare(state, ctx);
-}
+static bool prepare(void *state, const struct wz_policy_ctx *ctx) { return wz_frag_prepare(state, ctx); }
 
 static int64_t score(
         const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape, const struct wz_view *v)
@@ -30,6 +27,7 @@ const struct wz_policy wz_policy_fgd = {
         .name = "fgd",
         .summary = "least growth of fragments for the expected work, in the published integer steps",
         .scope = WZ_SCOPE_NODE,
+        .told = true,
         .state_size = sizeof(struct wz_frag),
         .prepare = prepare,
         .score = score,

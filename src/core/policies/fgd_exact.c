@@ -3,10 +3,7 @@
  * score ("FGD float": 94.25 % on openb where the truncated one reaches 95.26). For comparison. */
 #include "core/policies/frag.h"
 
-static bool prepare(void *state, const struct wz_policy_ctx *ctx)
-{
-	return wz_frag_prepare(state, ctx);
-}
+static bool prepare(void *state, const struct wz_policy_ctx *ctx) { return wz_frag_prepare(state, ctx); }
 
 static int64_t score(
         const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape, const struct wz_view *v)
@@ -28,6 +25,7 @@ const struct wz_policy wz_policy_fgd_exact = {
         .name = "fgd-exact",
         .summary = "least growth of fragments for the expected work, not rounded",
         .scope = WZ_SCOPE_NODE,
+        .told = true,
         .state_size = sizeof(struct wz_frag),
         .prepare = prepare,
         .score = score,

@@ -18,9 +18,6 @@ extern const struct wz_policy wz_policy_bestfit, wz_policy_clustering, wz_policy
         wz_policy_fgd_exact, wz_policy_firstfit, wz_policy_jigsaw, wz_policy_kube_least, wz_policy_kube_most,
         wz_policy_packing, wz_policy_random, wz_policy_worstfit, wz_policy_yarn;
 
-static inline int64_t wz_need_milli(const struct wz_view *v)
-{
-	return (int64_t)v->need.count * v->need.milli;
-}
+static inline int64_t wz_need_milli(const struct wz_view *v) { return (int64_t)v->need.count * v->need.milli; }
 
 #endif
