@@ -5,6 +5,7 @@
 #include "core/core_int.h"
 
 #include "base/check.h"
+#include "base/fix.h"
 
 int wz_plan_add(struct wz_plan *p, const struct wz_effect *e)
 {

@@ -4,6 +4,7 @@
 #include "core/core_int.h"
 
 #include "base/check.h"
+#include "base/fix.h"
 #include "base/hash.h"
 
 void wz_plan_init(struct wz_plan *p, const struct wz_mem *mem)

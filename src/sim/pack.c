@@ -90,6 +90,7 @@ struct run {
 	struct wz_frag *frag;      /* the measure, of the typical workload */
 	int64_t frag_sum;          /* W x F over the cluster */
 	uint64_t used, arrived, time_us, digest;
+	bool faulty;               /* hands make mistakes: what is held is looked up, not counted */
 	int64_t used_in[WZ_PACK_PERCENT + 1], count_in[WZ_PACK_PERCENT + 1];
 	double frag_in[WZ_PACK_PERCENT + 1], ratio_in[WZ_PACK_PERCENT + 1];
 	uint32_t *sample;          /* ns of each decision */
@@ -108,7 +109,7 @@ int wz_pack_join(struct wz_core *c, const struct wz_sim_nodes *nodes, struct wz_
 	return r;
 }
 
-/* The typical workload with this run's shapes: told to policies that are defined with it, and used for measuring. */
+/* The typical workload with this run's shapes: used for measuring, and told only to policies that are defined with it. */
 static int state_workload(struct run *x, struct wz_err *err)
 {
 	const struct wz_typicals *y = &x->in->typical;
@@ -130,6 +131,10 @@ static int state_workload(struct run *x, struct wz_err *err)
 		if (r == 0) {
 			struct wz_policy_ctx ctx = wz_core_policy_ctx(x->core);
 			wz_frag_prepare(x->frag, &ctx);
+		}
+		if (r == 0 && !wz_core_policy(x->core, NULL)->told) {
+			e.u.workload.n = 0;
+			r = wz_core_apply(x->core, &e, err);
 		}
 	}
 	wz_mem_free(x->mem, profile, ps);
@@ -155,6 +160,7 @@ static int start(struct run *x, uint32_t n_arrivals, struct wz_err *err)
 		return r;
 	wz_plan_init(&x->plan, x->mem);
 	eo.seed = x->o->seed;
+	x->faulty = eo.delay_us || eo.loss_ppm || eo.twice_ppm || eo.refuse_ppm;
 	wz_enact_init(&x->enact, x->mem, &eo);
 	x->frag = wz_mem_zalloc(x->mem, sizeof(*x->frag));
 	x->sample = wz_mem_alloc(x->mem, (n_arrivals + 1) * sizeof(*x->sample));
@@ -220,6 +226,17 @@ static int arrive(struct run *x, const struct wz_sim_task *t, uint64_t job, bool
 	return r;
 }
 
+static void look_up(struct run *x)
+{
+	struct wz_core_stats stats;
+
+	wz_core_stats(x->core, &stats);
+	x->used = stats.gpu_milli_held;
+	x->frag_sum = 0;
+	for (uint32_t i = 0; !x->o->no_curves && i < x->in->nodes->n; i++)
+		x->frag_sum += frag_of_node(x, i);
+}
+
 static void measure(struct run *x, const struct wz_sim_task *t, bool started, struct wz_pack_result *res)
 {
 	enum wz_pack_class k = class_of(t);
@@ -229,11 +246,13 @@ static void measure(struct run *x, const struct wz_sim_task *t, bool started, st
 	res->arrived[k]++;
 	x->arrived += q;
 	if (started) {
-		x->used += q;
+		x->used += x->faulty ? 0 : q;
 	} else {
 		res->rejected[k]++;
 		res->rejected_milli[k] += q;
 	}
+	if (x->faulty)
+		look_up(x);
 	at = (200 * x->arrived + cap) / (2 * cap); /* nearest percent */
 	if (x->o->no_curves || at >= WZ_PACK_PERCENT)
 		return;
