@@ -41,8 +41,8 @@ static const char *tap_skipped;
 		struct wz_str a_ = (a), b_ = (b);                                                   \
 		if (a_.len != b_.len || (a_.len && memcmp(a_.ptr, b_.ptr, a_.len) != 0)) {          \
 			tap_fail_at(__VA_ARGS__);                                                   \
-			printf("#   got  \"%.*s\"\n#   want \"%.*s\"\n", (int)a_.len, a_.ptr,        \
-			       (int)b_.len, b_.ptr);                                                \
+			printf("#   got  \"%.*s\"\n#   want \"%.*s\"\n", (int)a_.len, a_.ptr ? a_.ptr : "", \
+			       (int)b_.len, b_.ptr ? b_.ptr : "");                                  \
 		}                                                                                   \
 	} while (0)
 #define tap_skip(why) do { tap_skipped = (why); return; } while (0)

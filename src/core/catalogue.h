@@ -13,6 +13,8 @@
 #include "base/map.h"
 #include "core/types.h"
 
+#define WZ_MODEL_NAME_MAX 64u /* bytes of a name with its terminator */
+
 struct wz_model {
 	const char *vendor, *name; /* "NVIDIA", "H100-SXM5-80GB"; for declared models the string lives in the catalogue */
 	uint64_t mem_bytes;        /* as the driver reports it */
@@ -34,25 +36,37 @@ struct wz_catalogue {
 	uint32_t n, cap;
 	struct wz_strtab names; /* names of declared models, normalised */
 	struct wz_map by_name;  /* strtab id -> model */
-	struct wz_strtab text;  /* owned strings of declared models */
+	struct wz_arena text;   /* owned strings of declared models: their addresses stay */
 };
 
 int wz_catalogue_init(struct wz_catalogue *c, const struct wz_mem *mem); /* with the compiled-in models; -ENOMEM */
 void wz_catalogue_release(struct wz_catalogue *c);
 
-/* One model by canonical name or alias. 0, or -ENOENT with the nearest names in the error text. */
+/* One model by canonical name or alias, or by a family that has only one. 0, or -ENOENT: "UnknownModel" with the
+ * nearest names in the error text, "AmbiguousModel" for a family of several. */
 int wz_catalogue_find(const struct wz_catalogue *c, struct wz_str name, wz_model_id *ret, struct wz_err *err);
-/* Adds to *set all models that `name` stands for: a model, an alias or a family. The same errors. */
+/* Adds to *set all models that `name` stands for: a family, else one model. -ENOENT "UnknownModel". A declared model
+ * whose name is that of a family ("A100" of a trace) counts among the family. */
 int wz_catalogue_match(const struct wz_catalogue *c, struct wz_str name, struct wz_model_set *set,
                        struct wz_err *err);
-/* Declares a model, or returns the known one of that name. facts->name and vendor are copied. -E2BIG beyond
- * WZ_MODELS_MAX, -ENOMEM, -EINVAL for an empty name. */
+/* How `name` is spelled in canonical text: the family, or the model's name; the empty view when it is unknown. Valid
+ * while the catalogue lives. */
+struct wz_str wz_catalogue_spelling(const struct wz_catalogue *c, struct wz_str name);
+
+/* Declares a model, or returns the known one of that name (then the facts are not looked at). `name` and facts->vendor are
+ * copied; a class or CU of 0 is derived from mem_bytes and tflops_milli. On failure nothing is declared: -E2BIG beyond
+ * WZ_MODELS_MAX, -ENOMEM, -EINVAL "BadModelName" for a name that is empty, too long, or could not stand in a profile
+ * (control characters, or one of , ! = ~ " '). */
 int wz_catalogue_declare(struct wz_catalogue *c, struct wz_str name, const struct wz_model *facts_or_null,
                          wz_model_id *ret, struct wz_err *err);
 
-/* The marketing class of a memory size: 81,559 MiB -> 80. By nearest class of the catalogue within 12 %; 0 if none. */
+/* The marketing class of a memory size: 81,559 MiB -> 80. A class g of the catalogue covers g x 10^9 .. g x 2^30 bytes
+ * (vendors count either way, and drivers keep some); the nearest range within 12 % of g x 2^30, the smaller class on a
+ * tie; 0 if none. */
 uint32_t wz_memory_class_g(uint64_t bytes);
 /* Is `g` a class that some card has? If not, *ret_below / *ret_above are the nearest classes (0 if none). */
 bool wz_memory_class_known(uint32_t g, uint32_t *ret_below, uint32_t *ret_above);
+/* The first model of the compiled-in table with that class, for messages; NULL if none. */
+const char *wz_memory_class_example(uint32_t g);
 
 #endif

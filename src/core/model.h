@@ -36,8 +36,8 @@ struct wz_node {
 	uint32_t kind_count[5];          /* hosted tasks: shared, 1, 2-3, 4-7, 8+ devices */
 	uint32_t n_explicit;             /* hosted tasks that took an amount of device memory of their own */
 	uint32_t head_task;              /* list of tasks on the node, WZ_ID_NONE at the end */
-	uint32_t name;                   /* strtab ids; WZ_ID_NONE none */
-	uint32_t site, rack;
+	uint32_t name;                   /* 1 + strtab id; 0: this id was never used */
+	uint32_t site, rack;             /* strtab ids; WZ_ID_NONE: none */
 	uint32_t dev_cap;                /* devices reserved at first_dev */
 	uint32_t first_label, n_labels;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A placement policy: a few short functions and plain state. HACKING.md walks through writing one; policies/*.c are
+/* A placement policy: a few short functions and plain state. HACKING.md walks through writing one; those of policies/ are
  * the published ones and ours. Register it in policies/table.c.
  *
  *	observe   a job arrived (its shape and how many tasks): learn               state changes
@@ -49,6 +49,7 @@ struct wz_policy_ctx {
 struct wz_policy {
 	const char *name, *summary;
 	enum wz_scope scope;
+	bool told;           /* is defined with the expected workload known in advance; bodies then state it */
 	uint32_t state_size;
 	void (*observe)(void *state, const struct wz_policy_ctx *ctx, wz_shape_id shape, uint32_t tasks);
 	bool (*prepare)(void *state, const struct wz_policy_ctx *ctx);

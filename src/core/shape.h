@@ -10,7 +10,7 @@
 struct wz_shape {
 	int64_t cpu;          /* milli CPU */
 	int64_t mem;          /* host bytes */
-	uint32_t count;       /* devices; 0 none. With cu or total memory only: derived for each model, see wz_need */
+	uint32_t count;       /* devices; 0 none. With cu or total memory only: derived for each model, see wz_shape_need */
 	int32_t milli;        /* compute of each device: 1..1000; 0 when count is 0 */
 	int64_t dev_mem;      /* bytes of each device; 0: the same part of memory as of compute */
 	uint32_t dev_class_g; /* marketing class at least; 0 any */
@@ -23,7 +23,8 @@ struct wz_shape {
 	struct wz_model_set first; /* models of the first preference; all when no order was given */
 };
 
-/* The devices that a shape takes on a given model. count 0 with ok: no devices asked. */
+/* The devices that a shape takes on a given model, and of each the compute and the bytes: all it has of a whole device,
+ * 0 where nothing was asked and the size is not known. count 0 with ok: no devices asked. */
 struct wz_need { uint32_t count; int32_t milli; int64_t mem; bool ok; };
 
 struct wz_shapes {
@@ -37,11 +38,16 @@ struct wz_shapes {
 
 void wz_shapes_init(struct wz_shapes *t, const struct wz_mem *mem);
 void wz_shapes_release(struct wz_shapes *t);
+/* Of a finished profile. Devices that are asked for without a number: see struct wz_profile. `allowed` and `first` hold
+ * all 256 models where none was named. */
 void wz_shape_of(const struct wz_profile *p, struct wz_shape *ret);
 int wz_shapes_intern(struct wz_shapes *t, const struct wz_shape *s, wz_shape_id *ret); /* -ENOMEM, -E2BIG */
 uint64_t wz_shape_hash(const struct wz_shape *s); /* of the content, not of the number: enters digests */
 
-/* What `s` takes on `model` (facts from the catalogue; dev_mem_bytes is the device's own size, 0 unknown). */
+/* What `s` takes on `model` (facts from the catalogue, may be NULL; dev_mem_bytes is the device's own size, 0: that of the
+ * model). cu: the fewest devices that deliver it, a share when a part of one does. Not ok when the amounts cannot be
+ * had from 64 such devices, or CU or memory are asked and not known. Whether model, class, bandwidth, link and health
+ * are right is for fit. O(1). */
 struct wz_need wz_shape_need(const struct wz_shape *s, const struct wz_model *model, int64_t dev_mem_bytes);
 
 /* GPU demand in milli: count x milli (for shapes with a fixed count). */

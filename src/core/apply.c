@@ -1,0 +1,783 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The only door through which state changes. Each event kind has one function in a table; each first makes all the room
+ * it may need, then changes; so an error leaves nothing half done. Acknowledgements that come late, twice or in another
+ * order are facts of life and change nothing the second time. */
+#include "core/core_int.h"
+
+#include "base/check.h"
+#include "base/fix.h"
+#include "base/hash.h"
+
+/* A deadline of the core's own, not of an effect: the time limit of a running job. Its id cannot clash with effects. */
+#define FLIGHT_TIME_LIMIT 0u
+#define LIMIT_ID(job) ((1ULL << 63) | (job)->seq)
+
+static int no_memory(struct wz_err *err, int r)
+{
+	return r < 0 ? wz_err_set(err, r, r == -ENOMEM ? "OutOfMemory" : "TooMany",
+	                          WZ_STR("no room to apply this event")) : r;
+}
+
+static int no_job(struct wz_err *err)
+{
+	return wz_err_set(err, -ENOENT, "NoSuchJob", WZ_STR("there is no live job of that number"));
+}
+
+static bool node_known(const struct wz_core *c, wz_node_id node)
+{
+	return node.v < c->model.n_nodes && c->model.node[node.v].name;
+}
+
+static int no_node(struct wz_err *err)
+{
+	return wz_err_set(err, -ENOENT, "NoSuchNode", WZ_STR("there is no node of that id"));
+}
+
+/* ---- the life of a job ---- */
+
+static void drop_flight(struct wz_core *c, uint64_t id)
+{
+	uint32_t f = id ? wz_inflight_find(c, id) : WZ_ID_NONE;
+
+	if (f != WZ_ID_NONE)
+		wz_inflight_drop(c, f);
+}
+
+static void finish_job(struct wz_core *c, uint32_t slot)
+{
+	struct wz_job *j = &c->jobs.job[slot];
+
+	drop_flight(c, LIMIT_ID(j));
+	for (uint32_t i = 0; i < j->tasks_max; i++) {
+		c->jobs.task[j->first_task + i].state = WZ_TASK_NONE;
+		wz_task_rehash(c, j->first_task + i);
+	}
+	if (!j->requeue) {
+		wz_jobs_drop(c, slot);
+		return;
+	}
+	j->requeue = 0;
+	j->end = 0;
+	j->attempt++;
+	j->placed = j->running = j->done = 0;
+	j->state = WZ_JOB_WAITING;
+	wz_order_add(c, slot);
+	wz_job_rehash(c, slot);
+}
+
+static void unwant_stop(struct wz_core *c, uint32_t task)
+{
+	for (uint32_t i = 0; i < c->n_stop; i++)
+		if (c->stop_wanted[i] == task) {
+			c->stop_wanted[i] = c->stop_wanted[--c->n_stop];
+			return;
+		}
+}
+
+static void want_stop(struct wz_core *c, uint32_t task)
+{
+	struct wz_task *t = &c->jobs.task[task];
+
+	if (t->state == WZ_TASK_STOPPING || t->observed)
+		return;
+	t->state = WZ_TASK_STOPPING;
+	wz_check(c->n_stop < c->stop_cap); /* room is made when a task is placed */
+	c->stop_wanted[c->n_stop++] = task;
+	wz_task_rehash(c, task);
+}
+
+/* The task holds nothing any more. Ends the job when it was the last. */
+static void release_task(struct wz_core *c, uint32_t task, enum wz_task_state state)
+{
+	struct wz_task *t = &c->jobs.task[task];
+	struct wz_job *j = &c->jobs.job[t->job];
+
+	if (t->state == WZ_TASK_STOPPING)
+		unwant_stop(c, task);
+	if (t->state == WZ_TASK_RUNNING)
+		j->running--;
+	drop_flight(c, t->effect);
+	t->effect = 0;
+	wz_ledger_give(c, task);
+	t->state = (uint8_t)state;
+	wz_task_rehash(c, task);
+	j->placed--;
+	j->done += state == WZ_TASK_DONE;
+	if (j->placed == 0)
+		finish_job(c, t->job);
+	else
+		wz_job_rehash(c, t->job);
+}
+
+/* The attempt as a whole ends: whatever still holds something must be stopped. The first reason stands. */
+static void end_attempt(struct wz_core *c, uint32_t slot, enum wz_end end, bool requeue)
+{
+	struct wz_job *j = &c->jobs.job[slot];
+
+	if (j->state == WZ_JOB_ENDING) {
+		j->requeue = j->requeue && requeue; /* a cancel wins over a requeue */
+	} else {
+		j->state = WZ_JOB_ENDING;
+		j->end = (uint8_t)end;
+		j->requeue = requeue;
+	}
+	for (uint32_t i = 0; i < j->tasks_max; i++)
+		if (c->jobs.task[j->first_task + i].node != WZ_ID_NONE)
+			want_stop(c, j->first_task + i);
+	wz_job_rehash(c, slot);
+}
+
+/* A task is gone without having done its work. */
+static void lose_task(struct wz_core *c, uint32_t task, enum wz_end end, bool requeue)
+{
+	uint32_t slot = c->jobs.task[task].job;
+	struct wz_job *j = &c->jobs.job[slot];
+	bool enough = j->placed + j->done > j->tasks_min; /* an elastic job goes on with fewer */
+
+	if (j->state == WZ_JOB_ENDING) {
+		release_task(c, task, WZ_TASK_NONE);
+	} else if (enough && requeue) {
+		release_task(c, task, WZ_TASK_NONE);
+	} else {
+		end_attempt(c, slot, end, requeue);
+		release_task(c, task, WZ_TASK_NONE);
+	}
+}
+
+static int start_running(struct wz_core *c, uint32_t task, struct wz_err *err)
+{
+	struct wz_task *t = &c->jobs.task[task];
+	struct wz_job *j = &c->jobs.job[t->job];
+
+	if (t->state != WZ_TASK_ASSUMED)
+		return 0;
+	if (j->running == 0 && j->time_limit_us && wz_inflight_find(c, LIMIT_ID(j)) == WZ_ID_NONE) {
+		int r = wz_inflight_add(c, LIMIT_ID(j), FLIGHT_TIME_LIMIT, j->first_task,
+		                        wz_usat_add(c->now_us, j->time_limit_us));
+		if (r < 0)
+			return no_memory(err, r);
+	}
+	drop_flight(c, t->effect);
+	t->effect = 0;
+	t->state = WZ_TASK_RUNNING;
+	wz_task_rehash(c, task);
+	if (++j->running + j->done == j->placed + j->done && j->state == WZ_JOB_STARTING)
+		j->state = WZ_JOB_RUNNING;
+	wz_job_rehash(c, t->job);
+	return 0;
+}
+
+/* Deadlines: a start that nobody acknowledged may or may not run, so it is stopped before its room is given again; a stop
+ * that nobody acknowledged is asked again. */
+static void expire(struct wz_core *c)
+{
+	uint32_t f;
+
+	while ((f = wz_inflight_due(c, c->now_us)) != WZ_ID_NONE) {
+		struct wz_flight x = c->inflight.f[f];
+		struct wz_task *t = &c->jobs.task[x.task];
+
+		wz_inflight_drop(c, f);
+		if (x.kind == FLIGHT_TIME_LIMIT) {
+			end_attempt(c, t->job, WZ_END_TIMEOUT, false);
+			continue;
+		}
+		t->effect = 0;
+		wz_task_rehash(c, x.task);
+		if (x.kind == WZ_EF_START) {
+			end_attempt(c, t->job, WZ_END_LAUNCH_FAILED, true);
+		} else {
+			c->stop_wanted[c->n_stop++] = x.task;
+			wz_check(c->n_stop <= c->stop_cap);
+		}
+	}
+}
+
+/* ---- events about time and rules ---- */
+
+static int on_time(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
+{
+	(void)e, (void)err;
+	expire(c);
+	return 0;
+}
+
+static int on_step(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
+{
+	(void)e, (void)err;
+	expire(c);
+	c->step++;
+	if (c->facts_changed)
+		wz_core_prepare(c);
+	return 0;
+}
+
+static int on_policy(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
+{
+	const struct wz_policy *p = wz_policy_find(e->u.policy.name);
+	void *state = NULL;
+
+	if (!p)
+		return wz_err_set(err, -ENOENT, "UnknownPolicy", WZ_STR("there is no policy named "), e->u.policy.name);
+	if (p->state_size && !(state = wz_mem_zalloc(&c->mem, p->state_size)))
+		return no_memory(err, -ENOMEM);
+	if (c->policy->state_size)
+		wz_mem_free(&c->mem, c->policy_state, c->policy->state_size);
+	c->policy = p;
+	c->policy_state = state;
+	c->epoch++;
+	wz_core_prepare(c);
+	return 0;
+}
+
+static int on_workload(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
+{
+	struct wz_demand *d = &c->demand;
+	int r = wz_grow(&c->mem, &d->stated, &d->stated_cap, e->u.workload.n, sizeof(*d->stated));
+	wz_shape_id id;
+
+	for (uint32_t i = 0; r == 0 && i < e->u.workload.n; i++) /* all shapes exist before anything changes */
+		r = wz_shape_register(c, &e->u.workload.profile[i], &id);
+	if (r < 0)
+		return no_memory(err, r);
+	for (uint32_t i = 0; i < d->n_stated; i++)
+		c->sum -= wz_hash_u64(c->shape_hash[d->stated[i].shape] + i, d->stated[i].weight);
+	d->n_stated = e->u.workload.n;
+	for (uint32_t i = 0; i < d->n_stated; i++) {
+		r = wz_shape_register(c, &e->u.workload.profile[i], &id);
+		wz_check(r == 0);
+		d->stated[i].shape = id.v;
+		d->stated[i].weight = e->u.workload.weight[i];
+		c->sum += wz_hash_u64(c->shape_hash[id.v] + i, d->stated[i].weight);
+	}
+	wz_core_prepare(c);
+	return 0;
+}
+
+/* Kinds that later rooms will decide on: carried and journalled today, without effect on decisions. */
+static int on_carried(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
+{
+	(void)c, (void)e, (void)err;
+	return 0;
+}
+
+/* ---- events about places ---- */
+
+static void node_rehash(struct wz_core *c, uint32_t node)
+{
+	c->sum -= c->node_hash[node];
+	c->node_hash[node] = wz_model_node_hash(&c->model, node);
+	c->sum += c->node_hash[node];
+	wz_index_changed(c, node);
+}
+
+static int on_node_joined(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
+{
+	uint32_t node = e->u.node.node.v;
+	int r = 0;
+
+	if (node < WZ_NODES_MAX)
+		r = wz_grow(&c->mem, &c->node_hash, &c->node_hash_cap, node + 1, sizeof(*c->node_hash));
+	if (r == 0 && node < WZ_NODES_MAX)
+		r = wz_grow(&c->mem, &c->model.node, &c->model.node_cap, node + 1, sizeof(*c->model.node));
+	if (r == 0)
+		r = wz_index_reserve(c);
+	if (r < 0)
+		return no_memory(err, r);
+	r = wz_model_node_join(&c->model, &c->catalogue, &e->u.node, err);
+	if (r < 0)
+		return r;
+	wz_ledger_rebuild_node(c, node);
+	node_rehash(c, node);
+	c->facts_changed = true;
+	return 0;
+}
+
+static int on_node_left(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
+{
+	uint32_t node = e->u.left.node.v, t, next;
+
+	if (!node_known(c, e->u.left.node))
+		return no_node(err);
+	wz_model_node_left(&c->model, node);
+	/* Two passes: ending a job may release other tasks of this node, so start over from the head each time. */
+	for (t = c->model.node[node].head_task; t != WZ_ID_NONE; t = next) {
+		lose_task(c, t, WZ_END_NODE_LOST, !c->jobs.task[t].observed);
+		next = c->model.node[node].head_task;
+	}
+	node_rehash(c, node);
+	c->facts_changed = true;
+	return 0;
+}
+
+static int on_node_ready(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
+{
+	struct wz_node *n;
+	unsigned flags;
+
+	if (!node_known(c, e->u.ready.node))
+		return no_node(err);
+	n = &c->model.node[e->u.ready.node.v];
+	flags = n->flags & ~(unsigned)(WZ_NODE_READY | WZ_NODE_CORDONED);
+	if (e->u.ready.ready && (n->flags & WZ_NODE_PRESENT))
+		flags |= WZ_NODE_READY;
+	if (e->u.ready.cordoned)
+		flags |= WZ_NODE_CORDONED;
+	n->flags = (uint8_t)flags;
+	node_rehash(c, e->u.ready.node.v);
+	return 0;
+}
+
+static int on_device_changed(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
+{
+	const struct wz_device_facts *f = &e->u.device.facts;
+	uint32_t node = e->u.device.node.v;
+
+	if (!node_known(c, e->u.device.node))
+		return no_node(err);
+	if (e->u.device.index >= c->model.node[node].n_dev || f->model.v >= c->catalogue.n || f->mem_bytes < 0 ||
+	    f->mem_bytes > WZ_BYTES_MAX || f->compute_milli < 1 || f->compute_milli > WZ_WHOLE ||
+	    f->health > WZ_HEALTH_FAILED)
+		return wz_err_set(err, -EINVAL, "BadDevice", WZ_STR("no such device, or facts out of range"));
+	wz_model_device_change(&c->model, node, e->u.device.index, f);
+	wz_ledger_rebuild_node(c, node);
+	node_rehash(c, node);
+	c->facts_changed = true;
+	return 0;
+}
+
+static int on_telemetry(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
+{
+	struct wz_device *d;
+	uint32_t node = e->u.telemetry.node.v;
+
+	if (!node_known(c, e->u.telemetry.node))
+		return no_node(err);
+	if (e->u.telemetry.index >= c->model.node[node].n_dev)
+		return wz_err_set(err, -EINVAL, "BadDevice", WZ_STR("no such device"));
+	d = &c->model.dev[c->model.node[node].first_dev + e->u.telemetry.index];
+	/* Quantised in steps of 5 percent (and 5 degrees), so that noise changes nothing. */
+	d->free_mem_pct = e->u.telemetry.free_mem_pct > 100 ? 255 : (uint8_t)(e->u.telemetry.free_mem_pct / 5 * 5);
+	d->util_pct = e->u.telemetry.util_pct > 100 ? 255 : (uint8_t)(e->u.telemetry.util_pct / 5 * 5);
+	d->temp_c = e->u.telemetry.temp_c == 255 ? 255 : (uint8_t)(e->u.telemetry.temp_c / 5 * 5);
+	wz_index_changed(c, node);
+	return 0;
+}
+
+/* ---- events about work ---- */
+
+/* Room for everything a job may ever need: then its later life cannot fail for want of memory, but for deadlines. */
+static int reserve_job(struct wz_core *c, uint32_t n_tasks)
+{
+	uint64_t tasks = (uint64_t)c->jobs.n_tasks + 2ull * n_tasks;
+
+	if (tasks > UINT32_MAX / 2)
+		return -E2BIG;
+	return wz_grow(&c->mem, &c->stop_wanted, &c->stop_cap, (uint32_t)tasks, sizeof(*c->stop_wanted));
+}
+
+static int check_submit(const struct wz_core *c, const struct wz_ev_submit *s, struct wz_err *err)
+{
+	const struct wz_profile *p = s->profile;
+
+	if (!p || p->tasks_min < 1 || p->tasks_max < p->tasks_min || p->tasks_max > WZ_JOB_TASKS_MAX)
+		return wz_err_set(err, -EINVAL, "BadProfile", WZ_STR("a job needs 1 to 65536 tasks"));
+	if (p->gpus > WZ_NODE_DEVICES_MAX || p->share_milli >= WZ_WHOLE || p->cpu_milli > (uint64_t)WZ_CPU_MILLI_MAX ||
+	    p->mem_bytes > (uint64_t)WZ_BYTES_MAX)
+		return wz_err_set(err, -EINVAL, "BadProfile", WZ_STR("the profile is out of range"));
+	if (wz_jobs_find(c, s->job) != WZ_ID_NONE)
+		return wz_err_set(err, -EEXIST, "JobExists", WZ_STR("a live job has that number"));
+	return 0;
+}
+
+static void count_demand(struct wz_core *c, wz_shape_id shape, uint32_t tasks)
+{
+	uint64_t *n = &c->demand.arrived[shape.v];
+	struct wz_policy_ctx ctx = wz_ctx(c, NULL);
+	bool epoch;
+
+	if (*n)
+		c->sum -= wz_hash_u64(c->shape_hash[shape.v] ^ 0xdeULL, *n);
+	epoch = wz_demand_add(&c->demand, shape, tasks);
+	c->sum += wz_hash_u64(c->shape_hash[shape.v] ^ 0xdeULL, *n);
+	if (c->policy->observe) {
+		c->policy->observe(c->policy_state, &ctx, shape, tasks);
+		c->policy_hash = wz_hash_str(wz_hash_str(0, wz_str(c->policy->name)),
+		                             (struct wz_str){c->policy_state, c->policy->state_size});
+	}
+	if (epoch)
+		wz_core_prepare(c);
+}
+
+static int on_submitted(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
+{
+	const struct wz_ev_submit *s = &e->u.submit;
+	uint32_t slot, class_id, user = WZ_ID_NONE, queue = WZ_ID_NONE;
+	wz_shape_id shape;
+	struct wz_job *j;
+	int r = check_submit(c, s, err);
+
+	if (r < 0)
+		return r;
+	r = wz_shape_register(c, s->profile, &shape);
+	if (r == 0)
+		r = wz_demand_reserve(&c->demand, c->shapes.n);
+	if (r == 0)
+		r = wz_order_class(c, shape.v, s->profile->tasks_min, s->profile->tasks_max, s->priority, &class_id);
+	if (r == 0 && s->user.len)
+		r = wz_strtab_add(&c->model.names, s->user, &user);
+	if (r == 0 && s->queue.len)
+		r = wz_strtab_add(&c->model.names, s->queue, &queue);
+	if (r == 0)
+		r = reserve_job(c, s->profile->tasks_max);
+	if (r == 0)
+		r = wz_jobs_add(c, s->job, s->profile->tasks_max, &slot);
+	if (r < 0)
+		return no_memory(err, r);
+	j = &c->jobs.job[slot];
+	j->seq = ++c->jobs.next_seq;
+	j->submitted_us = c->now_us;
+	j->shape = shape.v;
+	j->class_id = class_id;
+	j->tasks_min = s->profile->tasks_min;
+	j->tasks_max = s->profile->tasks_max;
+	j->attempt = 1;
+	j->user = user;
+	j->queue = queue;
+	j->priority = s->priority;
+	j->kind = (uint8_t)s->profile->kind;
+	j->preempt = s->profile->preempt;
+	j->time_limit_us = s->profile->time_us;
+	j->state = s->held ? WZ_JOB_HELD : WZ_JOB_WAITING;
+	if (!s->held)
+		wz_order_add(c, slot);
+	wz_job_rehash(c, slot);
+	count_demand(c, shape, j->tasks_max);
+	return 0;
+}
+
+static int on_edited(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
+{
+	uint32_t slot = wz_jobs_find(c, e->u.edit.job), class_id;
+	wz_shape_id shape;
+	struct wz_job *j;
+	int r = 0;
+
+	if (slot == WZ_ID_NONE)
+		return no_job(err);
+	j = &c->jobs.job[slot];
+	shape.v = j->shape;
+	if (j->state != WZ_JOB_WAITING && j->state != WZ_JOB_HELD)
+		return wz_err_set(err, -EINVAL, "NotWaiting", WZ_STR("only a job that has not started can be edited"));
+	if (e->u.edit.profile && (e->u.edit.profile->tasks_min != j->tasks_min ||
+	                          e->u.edit.profile->tasks_max != j->tasks_max))
+		return wz_err_set(err, -EINVAL, "BadEdit", WZ_STR("the number of tasks cannot be edited"));
+	if (e->u.edit.profile)
+		r = wz_shape_register(c, e->u.edit.profile, &shape);
+	if (r == 0)
+		r = wz_demand_reserve(&c->demand, c->shapes.n);
+	if (r == 0)
+		r = wz_order_class(c, shape.v, j->tasks_min, j->tasks_max, e->u.edit.priority, &class_id);
+	if (r < 0)
+		return no_memory(err, r);
+	if (j->state == WZ_JOB_WAITING)
+		wz_order_remove(c, slot);
+	j->shape = shape.v;
+	j->class_id = class_id;
+	j->priority = e->u.edit.priority;
+	if (e->u.edit.profile)
+		j->time_limit_us = e->u.edit.profile->time_us;
+	if (j->state == WZ_JOB_WAITING)
+		wz_order_add(c, slot);
+	wz_job_rehash(c, slot);
+	return 0;
+}
+
+static int on_cancelled(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
+{
+	uint32_t slot = wz_jobs_find(c, e->u.job.job);
+
+	if (slot == WZ_ID_NONE)
+		return no_job(err);
+	if (c->jobs.job[slot].state == WZ_JOB_WAITING)
+		wz_order_remove(c, slot);
+	if (c->jobs.job[slot].placed)
+		end_attempt(c, slot, WZ_END_CANCELLED, false);
+	else
+		wz_jobs_drop(c, slot);
+	return 0;
+}
+
+static int on_held_released(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
+{
+	uint32_t slot = wz_jobs_find(c, e->u.job.job);
+	bool hold = e->kind == WZ_EV_JOB_HELD;
+	struct wz_job *j;
+
+	if (slot == WZ_ID_NONE)
+		return no_job(err);
+	j = &c->jobs.job[slot];
+	if (hold && j->state == WZ_JOB_WAITING) {
+		wz_order_remove(c, slot);
+		j->state = WZ_JOB_HELD;
+	} else if (!hold && j->state == WZ_JOB_HELD) {
+		j->state = WZ_JOB_WAITING;
+		wz_order_add(c, slot);
+	}
+	wz_job_rehash(c, slot);
+	return 0;
+}
+
+/* The task that an event names, or WZ_ID_NONE when it is of another attempt, already gone, or unknown. */
+static uint32_t task_of(const struct wz_core *c, uint64_t job, uint32_t task, uint32_t attempt)
+{
+	uint32_t slot = wz_jobs_find(c, job);
+	const struct wz_job *j = slot == WZ_ID_NONE ? NULL : &c->jobs.job[slot];
+
+	if (!j || task >= j->tasks_max || attempt != j->attempt ||
+	    c->jobs.task[j->first_task + task].node == WZ_ID_NONE)
+		return WZ_ID_NONE;
+	return j->first_task + task;
+}
+
+static int on_task_started(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
+{
+	uint32_t t = task_of(c, e->u.task.job, e->u.task.task, e->u.task.attempt);
+
+	return t == WZ_ID_NONE ? 0 : start_running(c, t, err);
+}
+
+static int on_task_ended(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
+{
+	uint32_t t = task_of(c, e->u.task.job, e->u.task.task, e->u.task.attempt);
+
+	if (e->u.task.end > WZ_END_LAUNCH_FAILED)
+		return wz_err_set(err, -EINVAL, "BadEnd", WZ_STR("unknown way to end"));
+	if (t == WZ_ID_NONE)
+		return 0;
+	if (e->u.task.end == WZ_END_COMPLETED && c->jobs.job[c->jobs.task[t].job].state != WZ_JOB_ENDING)
+		release_task(c, t, WZ_TASK_DONE);
+	else
+		lose_task(c, t, (enum wz_end)e->u.task.end, e->u.task.requeue);
+	return 0;
+}
+
+static int on_observed(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
+{
+	const struct wz_place *p = &e->u.observed.place;
+	struct wz_profile none;
+	uint32_t slot, class_id;
+	wz_shape_id shape;
+	struct wz_job *j;
+	int r;
+
+	if (!node_known(c, p->node))
+		return no_node(err);
+	if (p->cpu < 0 || p->cpu > WZ_CPU_MILLI_MAX || p->mem < 0 || p->mem > WZ_BYTES_MAX || p->dev_milli < 0 ||
+	    p->dev_milli > WZ_WHOLE || p->dev_mem > WZ_BYTES_MAX ||
+	    (c->model.node[p->node.v].n_dev < 64 && p->devices >> c->model.node[p->node.v].n_dev))
+		return wz_err_set(err, -EINVAL, "BadPlace", WZ_STR("the observed work is out of range"));
+	if (wz_jobs_find(c, e->u.observed.job) != WZ_ID_NONE)
+		return wz_err_set(err, -EEXIST, "JobExists", WZ_STR("a live job has that number"));
+	wz_profile_init(&none);
+	r = wz_shape_register(c, &none, &shape);
+	if (r == 0)
+		r = wz_demand_reserve(&c->demand, c->shapes.n);
+	if (r == 0)
+		r = wz_order_class(c, shape.v, 1, 1, 0, &class_id);
+	if (r == 0)
+		r = reserve_job(c, 1);
+	if (r == 0)
+		r = wz_jobs_add(c, e->u.observed.job, 1, &slot);
+	if (r < 0)
+		return no_memory(err, r);
+	j = &c->jobs.job[slot];
+	j->seq = ++c->jobs.next_seq;
+	j->shape = shape.v;
+	j->class_id = class_id;
+	j->tasks_min = j->tasks_max = j->attempt = j->placed = j->running = 1;
+	j->state = WZ_JOB_RUNNING;
+	j->user = j->queue = WZ_ID_NONE;
+	c->jobs.task[j->first_task].state = WZ_TASK_RUNNING;
+	c->jobs.task[j->first_task].observed = 1;
+	wz_ledger_take(c, j->first_task, p);
+	wz_task_rehash(c, j->first_task);
+	wz_job_rehash(c, slot);
+	return 0;
+}
+
+/* ---- acknowledgements ---- */
+
+static int on_confirmed(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
+{
+	uint32_t f = wz_inflight_find(c, e->u.effect.effect);
+	uint32_t task;
+
+	if (f == WZ_ID_NONE) /* late or twice: nothing to do; never issued: refused */
+		return e->u.effect.effect < c->next_effect
+		               ? 0
+		               : wz_err_set(err, -ENOENT, "NoSuchEffect", WZ_STR("no effect of that id was issued"));
+	task = c->inflight.f[f].task;
+	if (c->inflight.f[f].kind == WZ_EF_START)
+		return start_running(c, task, err);
+	release_task(c, task, WZ_TASK_NONE);
+	return 0;
+}
+
+static int on_refused(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
+{
+	uint32_t f = wz_inflight_find(c, e->u.effect.effect), task;
+	bool start;
+
+	if (f == WZ_ID_NONE)
+		return on_confirmed(c, e, err);
+	task = c->inflight.f[f].task;
+	start = c->inflight.f[f].kind == WZ_EF_START;
+	if (start) {
+		lose_task(c, task, WZ_END_LAUNCH_FAILED, true);
+	} else { /* a stop that was refused is asked again */
+		wz_inflight_drop(c, f);
+		c->jobs.task[task].effect = 0;
+		wz_task_rehash(c, task);
+		c->stop_wanted[c->n_stop++] = task;
+		wz_check(c->n_stop <= c->stop_cap);
+	}
+	return 0;
+}
+
+typedef int handler(struct wz_core *c, const struct wz_event *e, struct wz_err *err);
+
+static handler *const handlers[] = {
+	[WZ_EV_TIME] = on_time,
+	[WZ_EV_STEP] = on_step,
+	[WZ_EV_SITE_JOINED] = on_carried,
+	[WZ_EV_SITE_LEFT] = on_carried,
+	[WZ_EV_NODE_JOINED] = on_node_joined,
+	[WZ_EV_NODE_LEFT] = on_node_left,
+	[WZ_EV_NODE_READY] = on_node_ready,
+	[WZ_EV_DEVICE_CHANGED] = on_device_changed,
+	[WZ_EV_TELEMETRY] = on_telemetry,
+	[WZ_EV_JOB_SUBMITTED] = on_submitted,
+	[WZ_EV_JOB_EDITED] = on_edited,
+	[WZ_EV_JOB_CANCELLED] = on_cancelled,
+	[WZ_EV_JOB_HELD] = on_held_released,
+	[WZ_EV_JOB_RELEASED] = on_held_released,
+	[WZ_EV_TASK_STARTED] = on_task_started,
+	[WZ_EV_TASK_ENDED] = on_task_ended,
+	[WZ_EV_TASK_OBSERVED] = on_observed,
+	[WZ_EV_TASK_REPORTED] = on_carried,
+	[WZ_EV_EFFECT_CONFIRMED] = on_confirmed,
+	[WZ_EV_EFFECT_REFUSED] = on_refused,
+	[WZ_EV_POLICY_SET] = on_policy,
+	[WZ_EV_WORKLOAD_STATED] = on_workload,
+	[WZ_EV_QUEUE_SET] = on_carried,
+	[WZ_EV_QUEUE_REMOVED] = on_carried,
+	[WZ_EV_RESERVATION_SET] = on_carried,
+	[WZ_EV_RESERVATION_REMOVED] = on_carried,
+	[WZ_EV_OFFER_SET] = on_carried,
+	[WZ_EV_OFFER_REMOVED] = on_carried,
+	[WZ_EV_SOLUTION] = on_carried,
+	[WZ_EV_REPACK_ASKED] = on_carried,
+};
+
+int wz_core_apply(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
+{
+	uint64_t before = c->now_us;
+	int r;
+
+	if (e->kind >= WZ_ARRAY_LEN(handlers) || !handlers[e->kind])
+		return wz_err_set(err, -EINVAL, "UnknownEvent", WZ_STR("unknown kind of event"));
+	if (e->time_us > c->now_us)
+		c->now_us = e->time_us;
+	r = handlers[e->kind](c, e, err);
+	if (r < 0)
+		c->now_us = before;
+	return r;
+}
+
+/* ---- effects ---- */
+
+static int stale(struct wz_err *err)
+{
+	return wz_err_set(err, -ESTALE, "Stale", WZ_STR("this effect was decided on another state"));
+}
+
+static int apply_start(struct wz_core *c, const struct wz_effect *e, struct wz_err *err)
+{
+	uint32_t slot = wz_jobs_find(c, e->job), task;
+	struct wz_job *j = slot == WZ_ID_NONE ? NULL : &c->jobs.job[slot];
+	int r;
+
+	if (!j || e->attempt != j->attempt || e->task >= j->tasks_max || e->id < c->next_effect ||
+	    (j->state != WZ_JOB_WAITING && j->state != WZ_JOB_STARTING) || !wz_ledger_fits(c, &e->place))
+		return stale(err);
+	task = j->first_task + e->task;
+	if (c->jobs.task[task].state != WZ_TASK_NONE)
+		return stale(err);
+	r = wz_inflight_add(c, e->id, WZ_EF_START, task, e->deadline_us);
+	if (r < 0)
+		return no_memory(err, r);
+	if (j->state == WZ_JOB_WAITING) {
+		wz_order_remove(c, slot);
+		j->state = WZ_JOB_STARTING;
+	}
+	j->placed++;
+	wz_ledger_take(c, task, &e->place);
+	c->jobs.task[task].state = WZ_TASK_ASSUMED;
+	c->jobs.task[task].effect = e->id;
+	wz_task_rehash(c, task);
+	wz_job_rehash(c, slot);
+	return 0;
+}
+
+static int apply_stop(struct wz_core *c, const struct wz_effect *e, struct wz_err *err)
+{
+	uint32_t task = task_of(c, e->job, e->task, e->attempt);
+	struct wz_task *t;
+	int r;
+
+	if (task == WZ_ID_NONE || c->jobs.task[task].state != WZ_TASK_STOPPING || e->id < c->next_effect)
+		return stale(err);
+	t = &c->jobs.task[task];
+	r = wz_inflight_add(c, e->id, WZ_EF_STOP, task, e->deadline_us);
+	if (r < 0)
+		return no_memory(err, r);
+	drop_flight(c, t->effect);
+	t->effect = e->id;
+	unwant_stop(c, task);
+	wz_task_rehash(c, task);
+	return 0;
+}
+
+static int apply_explain(struct wz_core *c, const struct wz_effect *e, struct wz_err *err)
+{
+	uint32_t slot = wz_jobs_find(c, e->job);
+
+	if (slot == WZ_ID_NONE || c->jobs.job[slot].state != WZ_JOB_WAITING || e->reason >= WZ_REASON_COUNT_ ||
+	    e->id < c->next_effect)
+		return stale(err);
+	wz_class_set_reason(c, c->jobs.job[slot].class_id, (uint8_t)e->reason);
+	return 0;
+}
+
+int wz_core_apply_effect(struct wz_core *c, const struct wz_effect *e, struct wz_err *err)
+{
+	int r;
+
+	switch (e->kind) {
+	case WZ_EF_START:
+		r = apply_start(c, e, err);
+		break;
+	case WZ_EF_STOP:
+		r = apply_stop(c, e, err);
+		break;
+	case WZ_EF_EXPLAIN:
+		r = apply_explain(c, e, err);
+		break;
+	default:
+		return wz_err_set(err, -EOPNOTSUPP, "UnknownEffect", WZ_STR("this core does not know that kind of effect"));
+	}
+	if (r == 0)
+		c->next_effect = e->id + 1;
+	return r;
+}

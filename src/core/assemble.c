@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A job as one transaction: all of its minimum, or nothing. Tasks are placed one after the other on the best node; what
+ * one takes is seen by the next. With link=rack or link=node the tasks must stay together: each rack (node) that could
+ * hold them is tried in the stable order, and the first that holds the minimum is taken. */
+#include "core/core_int.h"
+
+#include "base/check.h"
+#include "base/fix.h"
+
+int wz_plan_add(struct wz_plan *p, const struct wz_effect *e)
+{
+	int r = wz_grow(p->mem, &p->effect, &p->cap, p->n + 1, sizeof(*p->effect));
+
+	if (r == 0)
+		p->effect[p->n++] = *e;
+	return r;
+}
+
+static uint64_t choose_devices(struct wz_core *c, const struct wz_shape *s, const struct wz_view *v, struct wz_rng *rng)
+{
+	struct wz_policy_ctx ctx = wz_ctx(c, rng);
+	uint64_t mask;
+
+	if (v->need.count == 0)
+		return 0;
+	mask = c->policy->choose ? c->policy->choose(c->policy_state, &ctx, s, v) : wz_choose_tightest(v);
+	wz_check((uint32_t)__builtin_popcountll(mask) == v->need.count);
+	return mask;
+}
+
+/* Places the next task of the job on `node`. 0, or -ENOMEM. */
+static int place_task(struct wz_core *c, uint32_t slot, uint32_t index, uint32_t node, struct wz_plan *plan,
+                      struct wz_rng *rng)
+{
+	const struct wz_job *j = &c->jobs.job[slot];
+	const struct wz_shape *s = &c->shapes.shape[j->shape];
+	struct wz_effect e = {.kind = WZ_EF_START, .id = c->next_effect + plan->n, .job = j->number, .task = index,
+		.attempt = j->attempt, .deadline_us = wz_usat_add(c->now_us, c->start_timeout_us)};
+	struct wz_scratch scratch;
+	struct wz_view v;
+	int r;
+
+	wz_check(wz_fit(c, s, node, &v, &scratch) == WZ_REASON_NONE);
+	e.place = (struct wz_place){.node = {node}, .cpu = s->cpu, .mem = s->mem, .dev_milli = v.need.milli,
+		.dev_mem = s->dev_mem && v.need.milli < WZ_WHOLE ? v.need.mem : -1,
+		.devices = choose_devices(c, s, &v, rng)};
+	r = wz_ledger_reserve(c, 1);
+	if (r == 0)
+		r = wz_plan_add(plan, &e);
+	if (r == 0)
+		wz_ledger_take(c, j->first_task + index, &e.place);
+	return r;
+}
+
+/* ---- tasks that must stay together ---- */
+
+static uint32_t group_key(const struct wz_core *c, const struct wz_shape *s, uint32_t node)
+{
+	return s->link == WZ_LINK_NODE ? node : c->model.node[node].rack;
+}
+
+/* Members of one group with their scores, in rank order, into the scratch arrays. */
+static uint32_t gather(struct wz_core *c, uint32_t shape, uint32_t key)
+{
+	const struct wz_shape *s = &c->shapes.shape[shape];
+	uint32_t n = 0;
+
+	for (uint32_t r = 0; r < c->model.n_ranked; r++) {
+		uint32_t node = c->model.by_rank[r];
+		if (group_key(c, s, node) != key)
+			continue;
+		c->rank_score[n] = wz_index_eval(c, shape, node);
+		c->rank_node[n++] = node;
+	}
+	return n;
+}
+
+static uint32_t fill_group(struct wz_core *c, uint32_t slot, uint32_t key, struct wz_plan *plan, struct wz_rng *rng,
+                           int *ret_err)
+{
+	const struct wz_job *j = &c->jobs.job[slot];
+	uint32_t n = gather(c, j->shape, key), placed = 0;
+
+	while (placed < j->tasks_max && n) {
+		uint32_t best = 0;
+		for (uint32_t i = 1; i < n; i++)
+			if (c->rank_score[i] > c->rank_score[best])
+				best = i;
+		if (c->rank_score[best] == WZ_SCORE_NONE)
+			break;
+		*ret_err = place_task(c, slot, placed, c->rank_node[best], plan, rng);
+		if (*ret_err < 0)
+			break;
+		placed++;
+		c->rank_score[best] = wz_index_eval(c, j->shape, c->rank_node[best]);
+	}
+	return placed;
+}
+
+static enum wz_reason assemble_together(struct wz_core *c, uint32_t slot, struct wz_plan *plan, struct wz_rng *rng,
+                                        int *ret_err)
+{
+	const struct wz_job *j = &c->jobs.job[slot];
+	const struct wz_shape *s = &c->shapes.shape[j->shape];
+	uint32_t mark = wz_ledger_mark(c), n_plan = plan->n;
+
+	for (uint32_t r = 0; r < c->model.n_ranked; r++) {
+		uint32_t node = c->model.by_rank[r], key = group_key(c, s, node), q = 0;
+		if (key == WZ_ID_NONE)
+			continue; /* no rack is known: none is promised */
+		while (q < r && group_key(c, s, c->model.by_rank[q]) != key)
+			q++;
+		if (q < r)
+			continue; /* this group was tried */
+		if (fill_group(c, slot, key, plan, rng, ret_err) >= j->tasks_min)
+			return WZ_REASON_NONE;
+		wz_ledger_rollback(c, mark);
+		plan->n = n_plan;
+		if (*ret_err < 0)
+			return WZ_REASON_GANG;
+	}
+	return WZ_REASON_GANG;
+}
+
+enum wz_reason wz_assemble(struct wz_core *c, uint32_t slot, struct wz_plan *plan, struct wz_rng *rng, int *ret_err)
+{
+	const struct wz_job *j = &c->jobs.job[slot];
+	const struct wz_shape *s = &c->shapes.shape[j->shape];
+	uint32_t mark = wz_ledger_mark(c), n_plan = plan->n, placed = 0;
+
+	*ret_err = 0;
+	if (j->tasks_max > 1 && (s->link == WZ_LINK_RACK || s->link == WZ_LINK_NODE)) {
+		enum wz_reason why = assemble_together(c, slot, plan, rng, ret_err);
+		if (why == WZ_REASON_NONE || !s->link_preferred || *ret_err < 0)
+			return why;
+	}
+	while (placed < j->tasks_max) {
+		uint32_t node = wz_index_best(c, j->shape, rng);
+		if (node == WZ_ID_NONE)
+			break;
+		*ret_err = place_task(c, slot, placed, node, plan, rng);
+		if (*ret_err < 0)
+			break;
+		placed++;
+	}
+	if (placed >= j->tasks_min && *ret_err == 0)
+		return WZ_REASON_NONE;
+	wz_ledger_rollback(c, mark);
+	plan->n = n_plan;
+	return placed ? WZ_REASON_GANG : WZ_REASON_RESOURCES;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Invariants of DESIGN section 4, from scratch. Everything incremental is computed again from what it is a function of. */
+#include "core/core_int.h"
+
+#include "base/check.h"
+#include "base/hash.h"
+
+#include <string.h>
+
+struct fresh { int64_t cpu, mem; int32_t tasks, milli[WZ_NODE_DEVICES_MAX]; int64_t dev_mem[WZ_NODE_DEVICES_MAX];
+	uint32_t kind[5], n_explicit; bool ours[WZ_NODE_DEVICES_MAX], any_foreign; };
+
+static int broken(struct wz_err *err, const char *invariant, const char *what, uint64_t which)
+{
+	struct wz_num n;
+
+	return wz_err_set(err, -EUCLEAN, "Invariant", wz_str(invariant), WZ_STR(": "), wz_str(what), WZ_STR(" "),
+	                  wz_str_u64(&n, which));
+}
+
+static int sum_node(const struct wz_core *c, uint32_t node, struct fresh *f, struct wz_err *err)
+{
+	const struct wz_node *n = &c->model.node[node];
+
+	memset(f, 0, sizeof(*f));
+	for (uint32_t t = n->head_task; t != WZ_ID_NONE; t = c->jobs.task[t].next) {
+		const struct wz_task *k = &c->jobs.task[t];
+		uint32_t count = (uint32_t)__builtin_popcountll(k->devices);
+		if (k->node != node)
+			return broken(err, "I2", "a task is listed on the wrong node", node);
+		f->cpu += k->cpu;
+		f->mem += k->mem;
+		f->tasks++;
+		f->any_foreign = f->any_foreign || k->observed;
+		for (uint64_t w = k->devices; w; w &= w - 1) {
+			unsigned i = (unsigned)__builtin_ctzll(w);
+			f->milli[i] += k->dev_milli;
+			f->dev_mem[i] += k->dev_mem >= 0 ? k->dev_mem
+			                                 : wz_device_mem_share(&c->model.dev[n->first_dev + i], k->dev_milli);
+		}
+		if (count) {
+			f->kind[wz_task_kind(count, k->dev_milli)]++;
+			f->n_explicit += k->dev_mem >= 0;
+		}
+	}
+	return 0;
+}
+
+static int check_devices(const struct wz_core *c, uint32_t node, const struct fresh *f, struct wz_err *err)
+{
+	const struct wz_model_state *m = &c->model;
+	const struct wz_node *n = &m->node[node];
+	int32_t sum = 0, max = 0;
+	unsigned whole = 0;
+
+	for (uint32_t i = 0; i < n->n_dev; i++) {
+		const struct wz_device *d = &m->dev[n->first_dev + i];
+		int32_t free = wz_device_milli(d) - f->milli[i];
+		int64_t mem = (d->health == WZ_HEALTH_FAILED ? 0 : d->mem) - f->dev_mem[i];
+		if (m->dev_milli[n->first_dev + i] != free || m->dev_mem[n->first_dev + i] != mem)
+			return broken(err, "I2", "free device figures differ from a rebuild on node", node);
+		if (free < 0 && !f->any_foreign && d->health != WZ_HEALTH_FAILED)
+			return broken(err, "I1", "a device is over-committed by our own decisions on node", node);
+		free = free > 0 ? free : 0;
+		sum += free;
+		max = free > max ? free : max;
+		whole += free == WZ_WHOLE;
+	}
+	if (n->gpu_free != sum || n->gpu_max != max || n->whole != whole)
+		return broken(err, "I2", "device summaries differ from a rebuild on node", node);
+	return 0;
+}
+
+static int check_node(const struct wz_core *c, uint32_t node, struct wz_err *err)
+{
+	const struct wz_node *n = &c->model.node[node];
+	struct fresh f;
+	int r;
+
+	if (!n->name)
+		return 0;
+	r = sum_node(c, node, &f, err);
+	if (r == 0)
+		r = check_devices(c, node, &f, err);
+	if (r < 0)
+		return r;
+	if (n->cpu_free != n->cpu - f.cpu || n->mem_free != n->mem - f.mem || n->n_tasks != f.tasks ||
+	    memcmp(n->kind_count, f.kind, sizeof(f.kind)) != 0 || n->n_explicit != f.n_explicit)
+		return broken(err, "I2", "free CPU, memory or counts differ from a rebuild on node", node);
+	if (c->node_hash[node] != wz_model_node_hash(&c->model, node))
+		return broken(err, "I2", "the digest's part differs from a rebuild for node", node);
+	if (!(n->flags & WZ_NODE_PRESENT) && n->head_task != WZ_ID_NONE)
+		return broken(err, "I7", "work is left on an absent node", node);
+	return 0;
+}
+
+static int check_job(struct wz_core *c, uint32_t slot, struct wz_err *err)
+{
+	const struct wz_job *j = &c->jobs.job[slot];
+	uint32_t placed = 0, running = 0;
+
+	if (j->hash != wz_job_hash(c, slot))
+		return broken(err, "I2", "the digest's part differs from a rebuild for job", j->number);
+	for (uint32_t i = 0; i < j->tasks_max; i++) {
+		const struct wz_task *t = &c->jobs.task[j->first_task + i];
+		if (t->hash != wz_task_hash(c, j->first_task + i))
+			return broken(err, "I2", "the digest's part differs from a rebuild for a task of job", j->number);
+		placed += t->node != WZ_ID_NONE;
+		running += t->state == WZ_TASK_RUNNING;
+		if (t->state == WZ_TASK_ASSUMED && wz_inflight_find(c, t->effect) == WZ_ID_NONE)
+			return broken(err, "I3", "a start without a deadline for job", j->number);
+		if (t->state == WZ_TASK_STOPPING && wz_inflight_find(c, t->effect) == WZ_ID_NONE) {
+			uint32_t k = 0;
+			while (k < c->n_stop && c->stop_wanted[k] != j->first_task + i)
+				k++;
+			if (k == c->n_stop)
+				return broken(err, "I3", "a stop that nobody asks for, job", j->number);
+		}
+	}
+	if (placed != j->placed || running != j->running)
+		return broken(err, "I2", "task counts differ from a rebuild for job", j->number);
+	if ((j->state == WZ_JOB_WAITING || j->state == WZ_JOB_HELD) && placed)
+		return broken(err, "I7", "a waiting job holds something, job", j->number);
+	if (j->state == WZ_JOB_RUNNING && placed + j->done < j->tasks_min)
+		return broken(err, "I4", "a gang runs below its minimum, job", j->number);
+	if (j->state == WZ_JOB_ENDING && placed == 0)
+		return broken(err, "I3", "an ended job was not forgotten, job", j->number);
+	return 0;
+}
+
+static int check_sum(struct wz_core *c, struct wz_err *err)
+{
+	uint64_t sum = 0;
+	const struct wz_demand *d = &c->demand;
+
+	for (uint32_t i = 0; i < c->model.n_nodes; i++)
+		sum += c->node_hash[i];
+	for (uint32_t i = 0; i < c->jobs.n; i++) {
+		const struct wz_job *j = &c->jobs.job[i];
+		if (!j->used)
+			continue;
+		sum += j->hash;
+		for (uint32_t t = 0; t < j->tasks_max; t++)
+			sum += c->jobs.task[j->first_task + t].hash;
+	}
+	for (uint32_t s = 0; s < d->n_shapes; s++)
+		if (d->arrived[s])
+			sum += wz_hash_u64(c->shape_hash[s] ^ 0xdeULL, d->arrived[s]);
+	for (uint32_t i = 0; i < d->n_stated; i++)
+		sum += wz_hash_u64(c->shape_hash[d->stated[i].shape] + i, d->stated[i].weight);
+	for (uint32_t i = 0; i < c->order.n; i++) {
+		uint8_t reason = c->order.cls[i].reason;
+		uint64_t all = c->sum;
+		if (!reason)
+			continue;
+		wz_class_set_reason(c, i, WZ_REASON_NONE);
+		sum += all - c->sum;
+		wz_class_set_reason(c, i, reason);
+	}
+	return sum == c->sum ? 0 : broken(err, "I2", "the digest differs from a rebuild, sum", sum);
+}
+
+int wz_core_check(struct wz_core *c, struct wz_err *err)
+{
+	uint64_t waiting = 0;
+	uint32_t live = 0;
+
+	for (uint32_t i = 0; i < c->model.n_nodes; i++) {
+		int r = check_node(c, i, err);
+		if (r < 0)
+			return r;
+	}
+	for (uint32_t i = 0; i < c->jobs.n; i++) {
+		int r;
+		if (!c->jobs.job[i].used)
+			continue;
+		live++;
+		waiting += c->jobs.job[i].state == WZ_JOB_WAITING;
+		r = check_job(c, i, err);
+		if (r < 0)
+			return r;
+	}
+	if (live != c->jobs.live_jobs || waiting != c->order.waiting)
+		return broken(err, "I7", "live or waiting jobs differ from a count, waiting", waiting);
+	return check_sum(c, err);
+}

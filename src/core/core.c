@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Life of a core, its digest, and what may be read of it. */
+#include "core/core_int.h"
+
+#include "base/check.h"
+#include "base/hash.h"
+
+#include <string.h>
+
+#define START_TIMEOUT_US (30ULL * 1000000)
+#define STOP_TIMEOUT_US (60ULL * 1000000)
+
+static const struct wz_policy *policy_of(const struct wz_core_options *o)
+{
+	return o->policy ? wz_policy_find(wz_str(o->policy)) : wz_policies[0];
+}
+
+int wz_core_new(const struct wz_mem *mem, const struct wz_core_options *o, struct wz_core **ret, struct wz_err *err)
+{
+	const struct wz_policy *policy = policy_of(o);
+	struct wz_core *c;
+
+	if (!policy)
+		return wz_err_set(err, -ENOENT, "UnknownPolicy", WZ_STR("there is no policy named "), wz_str(o->policy));
+	c = wz_mem_zalloc(mem, sizeof(*c));
+	if (!c)
+		return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for a core"));
+	c->mem = *mem;
+	c->seed = o->seed;
+	c->start_timeout_us = o->start_timeout_us ? o->start_timeout_us : START_TIMEOUT_US;
+	c->stop_timeout_us = o->stop_timeout_us ? o->stop_timeout_us : STOP_TIMEOUT_US;
+	c->next_effect = 1;
+	c->policy = policy;
+	c->index.off = o->no_index;
+	c->index.bytes_max = (uint64_t)(o->index_bytes_max_mib ? o->index_bytes_max_mib : 1024) << 20;
+	wz_model_init(&c->model, &c->mem, o->seed);
+	wz_shapes_init(&c->shapes, &c->mem);
+	wz_demand_init(&c->demand, &c->mem);
+	wz_map_init(&c->jobs.by_number, &c->mem);
+	wz_map_init(&c->order.by_hash, &c->mem);
+	wz_map_init(&c->inflight.by_id, &c->mem);
+	c->jobs.free = c->inflight.free = WZ_ID_NONE;
+	memset(c->jobs.free_run, 0xff, sizeof(c->jobs.free_run));
+	if (wz_catalogue_init(&c->catalogue, &c->mem) < 0 ||
+	    (policy->state_size && !(c->policy_state = wz_mem_zalloc(&c->mem, policy->state_size)))) {
+		wz_core_free(c);
+		return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for a core"));
+	}
+	wz_core_prepare(c);
+	*ret = c;
+	return 0;
+}
+
+void wz_core_free(struct wz_core *c)
+{
+	struct wz_mem mem;
+
+	if (!c)
+		return;
+	mem = c->mem;
+	wz_index_release(c);
+	wz_catalogue_release(&c->catalogue);
+	wz_model_release(&c->model);
+	wz_shapes_release(&c->shapes);
+	wz_demand_release(&c->demand);
+	wz_map_release(&c->jobs.by_number);
+	wz_map_release(&c->order.by_hash);
+	wz_map_release(&c->inflight.by_id);
+	wz_grow_free(&mem, &c->shape_hash, &c->shape_hash_cap, sizeof(*c->shape_hash));
+	wz_grow_free(&mem, &c->node_hash, &c->node_hash_cap, sizeof(*c->node_hash));
+	wz_grow_free(&mem, &c->jobs.job, &c->jobs.cap, sizeof(*c->jobs.job));
+	wz_grow_free(&mem, &c->jobs.task, &c->jobs.task_cap, sizeof(*c->jobs.task));
+	wz_grow_free(&mem, &c->order.cls, &c->order.cap, sizeof(*c->order.cls));
+	wz_grow_free(&mem, &c->order.active, &c->order.active_cap, sizeof(*c->order.active));
+	wz_grow_free(&mem, &c->inflight.f, &c->inflight.cap, sizeof(*c->inflight.f));
+	wz_grow_free(&mem, &c->inflight.heap, &c->inflight.heap_cap, sizeof(*c->inflight.heap));
+	wz_grow_free(&mem, &c->stop_wanted, &c->stop_cap, sizeof(*c->stop_wanted));
+	wz_grow_free(&mem, &c->ledger.undo, &c->ledger.undo_cap, sizeof(*c->ledger.undo));
+	wz_grow_free(&mem, &c->rank_score, &c->rank_cap, sizeof(*c->rank_score));
+	wz_grow_free(&mem, &c->rank_node, &c->rank_node_cap, sizeof(*c->rank_node));
+	if (c->policy->state_size)
+		wz_mem_free(&mem, c->policy_state, c->policy->state_size);
+	wz_mem_free(&mem, c, sizeof(*c));
+}
+
+void wz_core_prepare(struct wz_core *c)
+{
+	struct wz_policy_ctx ctx = wz_ctx(c, NULL);
+
+	if (!c->policy->prepare || c->policy->prepare(c->policy_state, &ctx))
+		c->epoch++;
+	c->policy_hash = wz_hash_str(wz_hash_str(0, wz_str(c->policy->name)),
+	                             (struct wz_str){c->policy_state, c->policy->state_size});
+	c->facts_changed = false;
+}
+
+uint64_t wz_core_digest(const struct wz_core *c)
+{
+	uint64_t h = wz_hash_u64(c->seed, c->sum);
+
+	h = wz_hash_u64(h, c->now_us);
+	h = wz_hash_u64(h, c->step);
+	h = wz_hash_u64(h, c->next_effect);
+	return wz_hash_u64(h, c->policy_hash);
+}
+
+void wz_class_set_reason(struct wz_core *c, uint32_t class_id, uint8_t reason)
+{
+	struct wz_class *k = &c->order.cls[class_id];
+	uint64_t h = wz_hash_u64(wz_hash_u64(c->shape_hash[k->shape], (uint64_t)k->tasks_min << 32 | k->tasks_max),
+	                         (uint32_t)k->priority);
+
+	if (k->reason)
+		c->sum -= wz_hash_u64(h, k->reason);
+	k->reason = reason;
+	if (reason)
+		c->sum += wz_hash_u64(h, reason);
+}
+
+int wz_shape_register(struct wz_core *c, const struct wz_profile *p, wz_shape_id *ret)
+{
+	struct wz_shape s;
+	int r;
+
+	wz_shape_of(p, &s);
+	r = wz_shapes_intern(&c->shapes, &s, ret);
+	if (r == 0)
+		r = wz_grow(&c->mem, &c->shape_hash, &c->shape_hash_cap, ret->v + 1, sizeof(*c->shape_hash));
+	if (r == 0 && c->shape_hash[ret->v] == 0)
+		c->shape_hash[ret->v] = wz_shape_hash(&s);
+	return r;
+}
+
+uint64_t wz_core_now(const struct wz_core *c)
+{
+	return c->now_us;
+}
+
+uint64_t wz_core_next_deadline(const struct wz_core *c)
+{
+	return c->inflight.n_heap ? c->inflight.f[c->inflight.heap[0]].deadline_us : UINT64_MAX;
+}
+
+int wz_core_job(const struct wz_core *c, uint64_t job, struct wz_job_info *ret)
+{
+	uint32_t slot = wz_jobs_find(c, job);
+	const struct wz_job *j;
+
+	if (slot == WZ_ID_NONE)
+		return -ENOENT;
+	j = &c->jobs.job[slot];
+	*ret = (struct wz_job_info){.job = job, .state = (enum wz_job_state)j->state, .end = (enum wz_end)j->end,
+		.priority = j->priority, .attempt = j->attempt, .tasks_min = j->tasks_min, .tasks_max = j->tasks_max,
+		.tasks_placed = j->placed, .shape = {j->shape}, .submitted_us = j->submitted_us,
+		.reason = j->state == WZ_JOB_HELD    ? WZ_REASON_HELD
+		          : j->state != WZ_JOB_WAITING ? WZ_REASON_NONE
+		                                       : (enum wz_reason)c->order.cls[j->class_id].reason};
+	return 0;
+}
+
+int wz_core_task(const struct wz_core *c, uint64_t job, uint32_t task, struct wz_place *ret)
+{
+	uint32_t slot = wz_jobs_find(c, job);
+	const struct wz_task *t;
+
+	if (slot == WZ_ID_NONE || task >= c->jobs.job[slot].tasks_max)
+		return -ENOENT;
+	t = &c->jobs.task[c->jobs.job[slot].first_task + task];
+	if (t->node == WZ_ID_NONE)
+		return -ENOENT;
+	*ret = (struct wz_place){.node = {t->node}, .devices = t->devices, .cpu = t->cpu, .mem = t->mem,
+		.dev_milli = t->dev_milli, .dev_mem = t->dev_mem};
+	return 0;
+}
+
+void wz_core_stats(const struct wz_core *c, struct wz_core_stats *ret)
+{
+	const struct wz_model_state *m = &c->model;
+
+	*ret = (struct wz_core_stats){.steps = c->step, .effects = c->next_effect - 1, .jobs_waiting = c->order.waiting,
+		.jobs_live = c->jobs.live_jobs, .tasks_live = c->jobs.live_tasks,
+		.evaluations = c->index.evaluations, .index_bytes = c->index.bytes};
+	for (uint32_t i = 0; i < m->n_nodes; i++) {
+		const struct wz_node *n = &m->node[i];
+		if (!(n->flags & WZ_NODE_PRESENT))
+			continue;
+		for (uint32_t d = n->first_dev; d < n->first_dev + n->n_dev; d++) {
+			int32_t cap = wz_device_milli(&m->dev[d]);
+			ret->gpu_milli_capacity += (uint64_t)cap;
+			ret->gpu_milli_held += (uint64_t)(cap - m->dev_milli[d]);
+		}
+	}
+}
+
+const struct wz_model_state *wz_core_model(const struct wz_core *c)
+{
+	return &c->model;
+}
+
+const struct wz_shapes *wz_core_shapes(const struct wz_core *c)
+{
+	return &c->shapes;
+}
+
+struct wz_catalogue *wz_core_catalogue(struct wz_core *c)
+{
+	return &c->catalogue;
+}
+
+const struct wz_policy *wz_core_policy(const struct wz_core *c, const void **ret_state)
+{
+	if (ret_state)
+		*ret_state = c->policy_state;
+	return c->policy;
+}
+
+struct wz_policy_ctx wz_core_policy_ctx(const struct wz_core *c)
+{
+	return wz_ctx(c, NULL);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One step: which effects follow from the state. All placing happens in a transaction that is rolled back, so the state
+ * is left as it was; caches may have grown warmer. Random draws come from the seed and the step number. */
+#include "core/core_int.h"
+
+#include "base/check.h"
+#include "base/fix.h"
+#include "base/hash.h"
+
+void wz_plan_init(struct wz_plan *p, const struct wz_mem *mem)
+{
+	*p = (struct wz_plan){.mem = mem, .complete = true};
+}
+
+void wz_plan_release(struct wz_plan *p)
+{
+	wz_grow_free(p->mem, &p->effect, &p->cap, sizeof(*p->effect));
+	p->n = 0;
+}
+
+static int propose_stops(struct wz_core *c, struct wz_plan *plan)
+{
+	for (uint32_t i = 0; i < c->n_stop; i++) {
+		const struct wz_task *t = &c->jobs.task[c->stop_wanted[i]];
+		const struct wz_job *j = &c->jobs.job[t->job];
+		struct wz_effect e = {.kind = WZ_EF_STOP, .id = c->next_effect + plan->n, .job = j->number,
+			.task = c->stop_wanted[i] - j->first_task, .attempt = j->attempt, .reason = j->end,
+			.deadline_us = wz_usat_add(c->now_us, c->stop_timeout_us)};
+		int r = wz_plan_add(plan, &e);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int propose_explain(struct wz_core *c, const struct wz_class *k, enum wz_reason why, struct wz_plan *plan)
+{
+	struct wz_effect e = {.kind = WZ_EF_EXPLAIN, .id = c->next_effect + plan->n,
+		.job = c->jobs.job[k->cursor].number, .attempt = c->jobs.job[k->cursor].attempt, .reason = why,
+		.deadline_us = UINT64_MAX};
+
+	return k->reason == why ? 0 : wz_plan_add(plan, &e);
+}
+
+static int place_waiting(struct wz_core *c, uint64_t budget, struct wz_plan *plan)
+{
+	struct wz_rng rng;
+	uint32_t id;
+
+	wz_rng_seed(&rng, wz_hash_u64(c->seed, c->step));
+	wz_order_begin(c);
+	while ((id = wz_order_next(c)) != WZ_ID_NONE) {
+		struct wz_class *k = &c->order.cls[id];
+		uint32_t before = plan->n;
+		enum wz_reason why;
+		int r;
+
+		if (budget && plan->work >= budget) {
+			plan->complete = false;
+			return 0;
+		}
+		why = wz_assemble(c, k->cursor, plan, &rng, &r);
+		if (r < 0)
+			return r;
+		plan->work += 1 + (plan->n - before);
+		if (why == WZ_REASON_NONE) {
+			k->cursor = c->jobs.job[k->cursor].next;
+			continue;
+		}
+		k->blocked = true;
+		r = propose_explain(c, k, why, plan);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int wz_core_decide(struct wz_core *c, uint64_t budget, struct wz_plan *plan, struct wz_err *err)
+{
+	int r = wz_model_order(&c->model);
+
+	plan->n = 0;
+	plan->work = 0;
+	plan->complete = true;
+	if (r == 0)
+		r = wz_grow(&c->mem, &c->rank_score, &c->rank_cap, c->model.n_ranked, sizeof(*c->rank_score));
+	if (r == 0)
+		r = wz_grow(&c->mem, &c->rank_node, &c->rank_node_cap, c->model.n_ranked, sizeof(*c->rank_node));
+	if (r == 0)
+		r = propose_stops(c, plan);
+	if (r == 0) {
+		wz_ledger_begin(c);
+		r = place_waiting(c, budget, plan);
+		wz_ledger_end(c);
+	}
+	if (r < 0) {
+		plan->n = 0;
+		return wz_err_set(err, r, "OutOfMemory", WZ_STR("no memory for this decision"));
+	}
+	return 0;
+}

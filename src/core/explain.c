@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why a waiting job does not start: every node is asked for its first blocker, on the present state. A query: it leaves
+ * no trace. For a gang that fits task by task, the transaction tells how many fit together. */
+#include "core/core_int.h"
+
+#include "base/check.h"
+#include "base/hash.h"
+
+static const struct {
+	const char *word, *text;
+} reasons[WZ_REASON_COUNT_] = {
+	[WZ_REASON_NONE] = {"None", "it can start"},
+	[WZ_REASON_NO_NODES] = {"NoNodes", "there is no node"},
+	[WZ_REASON_NOT_READY] = {"NotReady", "the node is down or not ready"},
+	[WZ_REASON_CORDONED] = {"Cordoned", "the node takes no new work"},
+	[WZ_REASON_MODEL] = {"Model", "no device of an allowed model"},
+	[WZ_REASON_DEVICES] = {"Devices", "the node has fewer devices than asked"},
+	[WZ_REASON_DEVICE_MEMORY] = {"DeviceMemory", "the devices have less memory than asked"},
+	[WZ_REASON_BANDWIDTH] = {"Bandwidth", "the devices have less memory bandwidth than asked"},
+	[WZ_REASON_LINK] = {"Link", "the devices are not joined as asked"},
+	[WZ_REASON_CPU_CAPACITY] = {"CpuCapacity", "more CPU than the node has"},
+	[WZ_REASON_MEM_CAPACITY] = {"MemoryCapacity", "more memory than the node has"},
+	[WZ_REASON_CPU] = {"Cpu", "not enough CPU is free now"},
+	[WZ_REASON_MEM] = {"Memory", "not enough memory is free now"},
+	[WZ_REASON_TASKS] = {"Tasks", "the node's task limit is reached"},
+	[WZ_REASON_BUSY] = {"Busy", "enough devices, but not free now"},
+	[WZ_REASON_SHARE] = {"Share", "no device has so large a share free now"},
+	[WZ_REASON_LIVE_MEMORY] = {"LiveMemory", "live free memory is below what is asked, or not known"},
+	[WZ_REASON_POLICY] = {"Policy", "the placement policy refuses the node"},
+	[WZ_REASON_GANG] = {"Gang", "single tasks fit, but not all that must start together"},
+	[WZ_REASON_RESOURCES] = {"Resources", "no node has free all that is asked"},
+	[WZ_REASON_HELD] = {"Held", "the job is held"},
+	[WZ_REASON_WORK_BUDGET] = {"WorkBudget", "not looked at yet"},
+};
+
+const char *wz_reason_word(enum wz_reason r)
+{
+	return (unsigned)r < WZ_REASON_COUNT_ ? reasons[r].word : "Unknown";
+}
+
+const char *wz_reason_text(enum wz_reason r)
+{
+	return (unsigned)r < WZ_REASON_COUNT_ ? reasons[r].text : "unknown";
+}
+
+static void look_at_nodes(struct wz_core *c, const struct wz_shape *s, struct wz_explanation *x, bool *ret_possible)
+{
+	struct wz_policy_ctx ctx = wz_ctx(c, NULL);
+
+	for (uint32_t i = 0; i < c->model.n_nodes; i++) {
+		struct wz_scratch scratch;
+		struct wz_view v;
+		enum wz_reason why;
+		if (!(c->model.node[i].flags & WZ_NODE_PRESENT))
+			continue;
+		x->nodes++;
+		why = wz_fit(c, s, i, &v, &scratch);
+		if (why == WZ_REASON_NONE && c->policy->score(c->policy_state, &ctx, s, &v) == WZ_SCORE_NONE)
+			why = WZ_REASON_POLICY;
+		x->blocked[why]++;
+		*ret_possible = *ret_possible || wz_fit_idle(c, s, i) == WZ_REASON_NONE;
+	}
+}
+
+/* How many tasks fit together; everything is rolled back. */
+static int try_gang(struct wz_core *c, uint32_t slot, struct wz_explanation *x)
+{
+	struct wz_plan plan;
+	struct wz_rng rng;
+	uint32_t min = c->jobs.job[slot].tasks_min, lo = 0, hi = min;
+	int r = wz_model_order(&c->model);
+
+	if (r == 0)
+		r = wz_grow(&c->mem, &c->rank_score, &c->rank_cap, c->model.n_ranked, sizeof(*c->rank_score));
+	if (r == 0)
+		r = wz_grow(&c->mem, &c->rank_node, &c->rank_node_cap, c->model.n_ranked, sizeof(*c->rank_node));
+	if (r < 0)
+		return r;
+	wz_plan_init(&plan, &c->mem);
+	wz_rng_seed(&rng, wz_hash_u64(c->seed, c->step));
+	wz_ledger_begin(c);
+	while (lo < hi) { /* the largest gang that assembles */
+		uint32_t mid = lo + (hi - lo + 1) / 2;
+		enum wz_reason why;
+		c->jobs.job[slot].tasks_min = mid;
+		why = wz_assemble(c, slot, &plan, &rng, &r);
+		wz_ledger_rollback(c, 0);
+		plan.n = 0;
+		if (r < 0)
+			break;
+		if (why == WZ_REASON_NONE)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	c->jobs.job[slot].tasks_min = min;
+	wz_ledger_end(c);
+	wz_plan_release(&plan);
+	x->tasks_fit = lo;
+	return r;
+}
+
+static enum wz_reason most_frequent(const struct wz_explanation *x)
+{
+	enum wz_reason best = WZ_REASON_NO_NODES;
+
+	for (unsigned r = WZ_REASON_NO_NODES; r < WZ_REASON_COUNT_; r++)
+		if (x->blocked[r] > x->blocked[best])
+			best = (enum wz_reason)r;
+	return best;
+}
+
+int wz_core_explain(struct wz_core *c, uint64_t job, struct wz_explanation *ret, struct wz_err *err)
+{
+	uint32_t slot = wz_jobs_find(c, job);
+	struct wz_explanation x = {.job = job, .digest = wz_core_digest(c)};
+	const struct wz_job *j;
+	bool possible = false;
+
+	if (slot == WZ_ID_NONE)
+		return wz_err_set(err, -ENOENT, "NoSuchJob", WZ_STR("there is no live job of that number"));
+	j = &c->jobs.job[slot];
+	if (j->state != WZ_JOB_WAITING && j->state != WZ_JOB_HELD)
+		return wz_err_set(err, -EINVAL, "NotWaiting", WZ_STR("the job is not waiting"));
+	look_at_nodes(c, &c->shapes.shape[j->shape], &x, &possible);
+	x.never = !possible;
+	x.tasks_needed = j->tasks_min;
+	x.tasks_fit = x.blocked[WZ_REASON_NONE] ? 1 : 0;
+	if (j->tasks_min > 1 && x.tasks_fit) {
+		int r = try_gang(c, slot, &x);
+		if (r < 0)
+			return wz_err_set(err, r, "OutOfMemory", WZ_STR("no memory to explain"));
+	}
+	if (j->state == WZ_JOB_HELD)
+		x.main = WZ_REASON_HELD;
+	else if (x.nodes == 0)
+		x.main = WZ_REASON_NO_NODES;
+	else if (x.tasks_fit >= x.tasks_needed)
+		x.main = WZ_REASON_NONE;
+	else if (x.tasks_fit)
+		x.main = WZ_REASON_GANG;
+	else
+		x.main = most_frequent(&x);
+	*ret = x;
+	return 0;
+}
+
+void wz_explanation_format(const struct wz_explanation *e, struct wz_buf *b)
+{
+	wz_buf_addz(b, wz_reason_word(e->main));
+	wz_buf_addz(b, ": ");
+	wz_buf_addz(b, wz_reason_text(e->main));
+	if (e->main == WZ_REASON_GANG) {
+		wz_buf_addz(b, " (");
+		wz_buf_add_u64(b, e->tasks_fit);
+		wz_buf_addz(b, " of ");
+		wz_buf_add_u64(b, e->tasks_needed);
+		wz_buf_addz(b, " fit)");
+	}
+	for (unsigned r = WZ_REASON_NO_NODES; r < WZ_REASON_COUNT_; r++) {
+		if (!e->blocked[r])
+			continue;
+		wz_buf_addz(b, "; ");
+		wz_buf_add_u64(b, e->blocked[r]);
+		wz_buf_addz(b, " of ");
+		wz_buf_add_u64(b, e->nodes);
+		wz_buf_addz(b, " nodes: ");
+		wz_buf_addz(b, reasons[r].text);
+	}
+	if (e->never)
+		wz_buf_addz(b, "; it can never start on this cluster as it is");
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hard constraints. Two paths with one meaning: nodes whose devices are alike and shapes that ask for nothing special
+ * (nearly all, nearly always) cost a few comparisons; the rest is masked: the view handed to policies shows as free only
+ * devices that satisfy everything, so that no policy needs to know about links, partitions or mixed models. */
+#include "core/core_int.h"
+
+#include <string.h>
+
+/* ---- the careful path ---- */
+
+struct careful {
+	const struct wz_core *c;
+	const struct wz_shape *s;
+	const struct wz_node *n;
+	const struct wz_device *dev;
+	bool idle;              /* judge capacity, not what is free */
+	uint64_t ok;            /* devices that satisfy everything so far */
+	struct wz_need need;
+};
+
+static int32_t milli_of(const struct careful *k, uint32_t i)
+{
+	return k->idle ? wz_device_milli(&k->dev[i]) : k->c->model.dev_milli[k->n->first_dev + i];
+}
+
+static int64_t mem_of(const struct careful *k, uint32_t i)
+{
+	return k->idle ? k->dev[i].mem : k->c->model.dev_mem[k->n->first_dev + i];
+}
+
+static bool class_fits(const struct careful *k, uint32_t model, int64_t mem)
+{
+	uint32_t g = mem ? wz_memory_class_g((uint64_t)mem) : 0;
+
+	if (k->s->dev_class_g == 0)
+		return true;
+	if (g == 0)
+		g = k->c->catalogue.model[model].class_g;
+	return g >= k->s->dev_class_g;
+}
+
+/* Narrows k->ok to devices of `model`; the first blocker, or none. */
+static enum wz_reason try_model(struct careful *k, uint16_t model)
+{
+	const struct wz_shape *s = k->s;
+	const struct wz_model *facts = &k->c->catalogue.model[model];
+	int64_t mem = 0;
+	uint32_t of_model = 0, large = 0;
+
+	if (!s->any_model && !wz_model_set_has(&s->allowed, model))
+		return WZ_REASON_MODEL;
+	for (uint32_t i = 0; i < k->n->n_dev; i++)
+		if (k->dev[i].model == model && k->dev[i].health != WZ_HEALTH_FAILED && k->dev[i].partition == 0) {
+			of_model++;
+			mem = k->dev[i].mem;
+		}
+	if (of_model == 0)
+		return WZ_REASON_MODEL;
+	k->need = wz_shape_need(s, facts, mem);
+	if (!k->need.ok || !class_fits(k, model, mem))
+		return WZ_REASON_DEVICE_MEMORY;
+	if (s->bw_gbps > facts->bw_gbps)
+		return WZ_REASON_BANDWIDTH;
+	if (of_model < k->need.count)
+		return WZ_REASON_DEVICES;
+	k->ok = 0;
+	for (uint32_t i = 0; i < k->n->n_dev; i++) {
+		const struct wz_device *d = &k->dev[i];
+		int64_t want = k->need.mem ? k->need.mem : wz_device_mem_share(d, k->need.milli);
+		if (d->model != model || d->health == WZ_HEALTH_FAILED || d->partition != 0)
+			continue;
+		if (k->need.mem > d->mem)
+			continue;
+		large++;
+		if (milli_of(k, i) >= k->need.milli && (d->mem == 0 || mem_of(k, i) >= want))
+			k->ok |= 1ULL << i;
+	}
+	if (large < k->need.count)
+		return WZ_REASON_DEVICE_MEMORY;
+	if (s->free_pct && !k->idle) {
+		for (uint32_t i = 0; i < k->n->n_dev; i++)
+			if (k->dev[i].free_mem_pct == 255 || k->dev[i].free_mem_pct < s->free_pct)
+				k->ok &= ~(1ULL << i);
+		if ((uint32_t)__builtin_popcountll(k->ok) < k->need.count)
+			return WZ_REASON_LIVE_MEMORY;
+	}
+	if ((uint32_t)__builtin_popcountll(k->ok) < k->need.count)
+		return k->need.milli < WZ_WHOLE ? WZ_REASON_SHARE : WZ_REASON_BUSY;
+	return WZ_REASON_NONE;
+}
+
+static uint32_t group_of(const struct careful *k, uint32_t i)
+{
+	switch ((enum wz_link)k->s->link) {
+	case WZ_LINK_NVLINK:
+		return k->dev[i].link_domain; /* 0: joined to nothing */
+	case WZ_LINK_PCIE:
+		return 1u + k->dev[i].pcie;
+	case WZ_LINK_NUMA:
+		return 1u + k->dev[i].numa;
+	case WZ_LINK_NONE:
+	case WZ_LINK_NODE:
+	case WZ_LINK_RACK:
+		break;
+	}
+	return 1;
+}
+
+/* Keeps the devices of one group: of those with enough, the one with the fewest (so that large groups stay whole). */
+static enum wz_reason try_link(struct careful *k)
+{
+	uint64_t left = k->ok, best = 0;
+	bool possible = false;
+
+	if (k->need.count < 2 || k->s->link == WZ_LINK_NONE || k->s->link == WZ_LINK_NODE || k->s->link == WZ_LINK_RACK)
+		return WZ_REASON_NONE;
+	if (k->n->flags & WZ_NODE_COUNT_ONLY)
+		return k->s->link_preferred ? WZ_REASON_NONE : WZ_REASON_LINK;
+	while (left) {
+		uint32_t g = group_of(k, (uint32_t)__builtin_ctzll(left));
+		uint64_t group = 0;
+		for (uint64_t w = left; w; w &= w - 1)
+			if (group_of(k, (uint32_t)__builtin_ctzll(w)) == g)
+				group |= w & -w;
+		left &= ~group;
+		if (g && (uint32_t)__builtin_popcountll(group) >= k->need.count &&
+		    (!best || __builtin_popcountll(group) < __builtin_popcountll(best)))
+			best = group;
+	}
+	if (best) {
+		k->ok = best;
+		return WZ_REASON_NONE;
+	}
+	for (uint32_t i = 0; i < k->n->n_dev && !possible; i++) { /* could it ever, here? */
+		uint32_t same = 0;
+		for (uint32_t j = 0; j < k->n->n_dev; j++)
+			same += group_of(k, i) && group_of(k, i) == group_of(k, j) && k->dev[j].model == k->dev[i].model;
+		possible = same >= k->need.count;
+	}
+	if (k->s->link_preferred)
+		return WZ_REASON_NONE;
+	return possible && !k->idle ? WZ_REASON_BUSY : WZ_REASON_LINK;
+}
+
+/* Tries the models of the node: first preference first, then in device order. The blocker of the last one counts. */
+static enum wz_reason careful_devices(struct careful *k)
+{
+	enum wz_reason why = WZ_REASON_MODEL;
+
+	if (k->s->count == 0 && k->s->cu_milli == 0 && k->s->dev_mem_total == 0) {
+		k->need = (struct wz_need){.ok = true};
+		return WZ_REASON_NONE;
+	}
+	for (int pass = 0; pass < 2; pass++) {
+		struct wz_model_set tried = {{0}};
+		for (uint32_t i = 0; i < k->n->n_dev; i++) {
+			uint16_t m = k->dev[i].model;
+			enum wz_reason r;
+			if (wz_model_set_has(&tried, m) || wz_model_set_has(&k->s->first, m) != (pass == 0))
+				continue;
+			wz_model_set_add(&tried, m);
+			r = try_model(k, m);
+			if (r == WZ_REASON_NONE)
+				r = try_link(k);
+			if (r == WZ_REASON_NONE)
+				return r;
+			if (why == WZ_REASON_MODEL || r > WZ_REASON_MEM_CAPACITY)
+				why = r;
+		}
+	}
+	return why;
+}
+
+static enum wz_reason host_fits(const struct wz_shape *s, const struct wz_node *n, bool idle)
+{
+	if (s->cpu > n->cpu)
+		return WZ_REASON_CPU_CAPACITY;
+	if (s->mem > n->mem)
+		return WZ_REASON_MEM_CAPACITY;
+	if (idle)
+		return n->max_tasks < 1 ? WZ_REASON_TASKS : WZ_REASON_NONE;
+	if (s->cpu > n->cpu_free)
+		return WZ_REASON_CPU;
+	if (s->mem > n->mem_free)
+		return WZ_REASON_MEM;
+	return n->tasks_free < 1 ? WZ_REASON_TASKS : WZ_REASON_NONE;
+}
+
+static enum wz_reason node_usable(const struct wz_node *n)
+{
+	if ((n->flags & (WZ_NODE_PRESENT | WZ_NODE_READY)) != (WZ_NODE_PRESENT | WZ_NODE_READY))
+		return WZ_REASON_NOT_READY;
+	return n->flags & WZ_NODE_CORDONED ? WZ_REASON_CORDONED : WZ_REASON_NONE;
+}
+
+static enum wz_reason fit_careful(const struct wz_core *c, const struct wz_shape *s, uint32_t node, struct wz_view *v,
+                                  struct wz_scratch *scratch)
+{
+	const struct wz_node *n = &c->model.node[node];
+	struct careful k = {.c = c, .s = s, .n = n, .dev = &c->model.dev[n->first_dev]};
+	enum wz_reason why = node_usable(n), devices;
+
+	if (why != WZ_REASON_NONE)
+		return why;
+	devices = careful_devices(&k);
+	/* A capacity blocker says more than a busy one: it is told first whichever side it is on. */
+	if (devices != WZ_REASON_NONE && devices <= WZ_REASON_LINK)
+		return devices;
+	why = host_fits(s, n, false);
+	if (why != WZ_REASON_NONE)
+		return why;
+	if (devices != WZ_REASON_NONE)
+		return devices;
+	v->node = n;
+	v->dev = k.dev;
+	v->need = k.need;
+	v->mem = &c->model.dev_mem[n->first_dev];
+	for (uint32_t i = 0; i < n->n_dev; i++)
+		scratch->milli[i] = k.ok >> i & 1 ? c->model.dev_milli[n->first_dev + i] : 0;
+	v->milli = scratch->milli;
+	if (k.need.count && v->need.mem == 0 && k.need.milli < WZ_WHOLE)
+		v->need.mem = wz_device_mem_share(&k.dev[__builtin_ctzll(k.ok)], k.need.milli);
+	return WZ_REASON_NONE;
+}
+
+/* ---- the fast path ---- */
+
+enum wz_reason wz_fit(const struct wz_core *c, const struct wz_shape *s, uint32_t node, struct wz_view *v,
+                      struct wz_scratch *scratch)
+{
+	const struct wz_node *n = &c->model.node[node];
+
+	if (__builtin_expect(!s->plain || n->model == WZ_MODEL_MIXED || n->n_explicit, 0))
+		return fit_careful(c, s, node, v, scratch);
+	if (!WZ_NODE_USABLE(n))
+		return node_usable(n);
+	if (s->count) {
+		if (n->model == WZ_MODEL_NONE || (!s->any_model && !wz_model_set_has(&s->allowed, n->model)))
+			return WZ_REASON_MODEL;
+		if (n->n_dev < s->count)
+			return WZ_REASON_DEVICES;
+	}
+	if (s->cpu > n->cpu_free || s->mem > n->mem_free || n->tasks_free < 1)
+		return host_fits(s, n, false);
+	if (s->count) {
+		if (s->milli == WZ_WHOLE && n->whole < s->count)
+			return WZ_REASON_BUSY;
+		if (s->milli > n->gpu_max)
+			return WZ_REASON_SHARE;
+	}
+	v->node = n;
+	v->dev = &c->model.dev[n->first_dev];
+	v->milli = &c->model.dev_milli[n->first_dev];
+	v->mem = &c->model.dev_mem[n->first_dev];
+	v->need = (struct wz_need){.count = s->count, .milli = s->milli, .mem = 0, .ok = true};
+	return WZ_REASON_NONE;
+}
+
+enum wz_reason wz_fit_idle(const struct wz_core *c, const struct wz_shape *s, uint32_t node)
+{
+	const struct wz_node *n = &c->model.node[node];
+	struct careful k = {.c = c, .s = s, .n = n, .dev = &c->model.dev[n->first_dev], .idle = true};
+	enum wz_reason why = careful_devices(&k);
+
+	return why != WZ_REASON_NONE ? why : host_fits(s, n, true);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pools of jobs and tasks. A job's tasks are one run of 2^k entries; freed runs are kept by size and used again, so
+ * that a long life does not grow the pool. Each live job and task contributes a hash to the digest's sum; rehash
+ * replaces its part, so the digest costs what changed. */
+#include "core/core_int.h"
+
+#include "base/check.h"
+#include "base/hash.h"
+
+#include <string.h>
+
+uint32_t wz_jobs_find(const struct wz_core *c, uint64_t number)
+{
+	return wz_map_get(&c->jobs.by_number, number);
+}
+
+static unsigned order_for(uint32_t n)
+{
+	unsigned k = 0;
+	while ((1u << k) < n)
+		k++;
+	return k;
+}
+
+static int take_run(struct wz_core *c, unsigned k, uint32_t *ret)
+{
+	struct wz_jobs *j = &c->jobs;
+	uint32_t n = 1u << k;
+
+	if (j->free_run[k] != WZ_ID_NONE) {
+		*ret = j->free_run[k];
+		j->free_run[k] = j->task[*ret].next;
+	} else {
+		int r = wz_grow(&c->mem, &j->task, &j->task_cap, j->n_tasks + n, sizeof(*j->task));
+		if (r < 0)
+			return r;
+		*ret = j->n_tasks;
+		j->n_tasks += n;
+	}
+	memset(&j->task[*ret], 0, n * sizeof(*j->task));
+	return 0;
+}
+
+static void give_run(struct wz_core *c, unsigned k, uint32_t first)
+{
+	c->jobs.task[first].next = c->jobs.free_run[k];
+	c->jobs.free_run[k] = first;
+}
+
+int wz_jobs_add(struct wz_core *c, uint64_t number, uint32_t n_tasks, uint32_t *ret_slot)
+{
+	struct wz_jobs *j = &c->jobs;
+	uint32_t slot = j->free, first = 0;
+	unsigned k = order_for(n_tasks);
+	int r = 0;
+
+	if (slot == WZ_ID_NONE) {
+		r = wz_grow(&c->mem, &j->job, &j->cap, j->n + 1, sizeof(*j->job));
+		slot = j->n;
+	}
+	if (r == 0)
+		r = take_run(c, k, &first);
+	if (r < 0)
+		return r;
+	r = wz_map_put(&j->by_number, number, slot);
+	if (r < 0) {
+		give_run(c, k, first);
+		return r;
+	}
+	if (slot == j->n)
+		j->n++;
+	else
+		j->free = j->job[slot].next;
+	memset(&j->job[slot], 0, sizeof(*j->job));
+	j->job[slot].used = 1;
+	j->job[slot].number = number;
+	j->job[slot].task_order = (uint8_t)k;
+	j->job[slot].first_task = first;
+	j->job[slot].next = j->job[slot].prev = WZ_ID_NONE;
+	for (uint32_t i = 0; i < (1u << k); i++) {
+		j->task[first + i].job = slot;
+		j->task[first + i].node = WZ_ID_NONE;
+	}
+	j->live_jobs++;
+	*ret_slot = slot;
+	return 0;
+}
+
+void wz_jobs_drop(struct wz_core *c, uint32_t slot)
+{
+	struct wz_job *job = &c->jobs.job[slot];
+
+	for (uint32_t i = 0; i < (1u << job->task_order); i++)
+		wz_check(c->jobs.task[job->first_task + i].node == WZ_ID_NONE);
+	c->sum -= job->hash;
+	wz_map_del(&c->jobs.by_number, job->number);
+	give_run(c, job->task_order, job->first_task);
+	job->used = 0;
+	job->next = c->jobs.free;
+	c->jobs.free = slot;
+	c->jobs.live_jobs--;
+}
+
+uint64_t wz_job_hash(const struct wz_core *c, uint32_t slot)
+{
+	const struct wz_job *j = &c->jobs.job[slot];
+	uint64_t h = wz_mix64(j->number);
+
+	h = wz_hash_u64(h, j->seq);
+	h = wz_hash_u64(h, c->shape_hash[j->shape]);
+	h = wz_hash_u64(h, (uint64_t)j->tasks_min << 32 | j->tasks_max);
+	h = wz_hash_u64(h, (uint64_t)(uint32_t)j->priority << 32 | (uint64_t)j->state << 16 | (uint64_t)j->end << 8 |
+	                           j->requeue);
+	return wz_hash_u64(h, (uint64_t)j->attempt << 32 | j->done);
+}
+
+void wz_job_rehash(struct wz_core *c, uint32_t slot)
+{
+	struct wz_job *j = &c->jobs.job[slot];
+
+	c->sum -= j->hash;
+	j->hash = wz_job_hash(c, slot);
+	c->sum += j->hash;
+}
+
+uint64_t wz_task_hash(const struct wz_core *c, uint32_t task)
+{
+	const struct wz_task *t = &c->jobs.task[task];
+	const struct wz_job *j = &c->jobs.job[t->job];
+	uint64_t h;
+
+	if (t->state == WZ_TASK_NONE)
+		return 0;
+	h = wz_hash_u64(wz_mix64(j->number), (uint64_t)(task - j->first_task) << 8 | t->state);
+	h = wz_hash_u64(h, (uint64_t)t->node << 32 | (uint32_t)t->dev_milli);
+	h = wz_hash_u64(h, t->devices);
+	h = wz_hash_u64(h, (uint64_t)t->cpu ^ (uint64_t)t->mem << 20);
+	return wz_hash_u64(h, (uint64_t)t->dev_mem ^ t->effect << 1);
+}
+
+void wz_task_rehash(struct wz_core *c, uint32_t task)
+{
+	struct wz_task *t = &c->jobs.task[task];
+
+	c->sum -= t->hash;
+	t->hash = wz_task_hash(c, task);
+	c->sum += t->hash;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who holds what: a function of the tasks that are placed. take and give keep the nodes' free figures; inside a
+ * transaction they are logged, so that a look-ahead is rolled back exactly. rebuild_node recomputes a node from its
+ * tasks, and is also how a change of facts is applied (capacity minus what is held, which may be negative: I1). */
+#include "core/core_int.h"
+
+#include "base/check.h"
+
+int wz_ledger_reserve(struct wz_core *c, uint32_t changes)
+{
+	return wz_grow(&c->mem, &c->ledger.undo, &c->ledger.undo_cap, c->ledger.n_undo + changes,
+	               sizeof(*c->ledger.undo));
+}
+
+static int64_t device_mem_of(const struct wz_device *d, int32_t milli, int64_t mem)
+{
+	return mem >= 0 ? mem : wz_device_mem_share(d, milli);
+}
+
+/* Adds (sign +1) or removes (-1) what the task holds to or from the node's free figures. */
+static void account(struct wz_core *c, const struct wz_task *t, int sign)
+{
+	struct wz_model_state *m = &c->model;
+	struct wz_node *n = &m->node[t->node];
+	uint32_t count = 0;
+
+	n->cpu_free += sign * t->cpu;
+	n->mem_free += sign * t->mem;
+	n->n_tasks -= sign;
+	if (n->max_tasks != INT32_MAX)
+		n->tasks_free += sign;
+	for (uint64_t w = t->devices; w; w &= w - 1, count++) {
+		uint32_t i = n->first_dev + (uint32_t)__builtin_ctzll(w);
+		m->dev_milli[i] += sign * t->dev_milli;
+		m->dev_mem[i] += sign * device_mem_of(&m->dev[i], t->dev_milli, t->dev_mem);
+		m->dev[i].n_tasks = (uint16_t)(m->dev[i].n_tasks - sign);
+	}
+	if (count) {
+		unsigned k = wz_task_kind(count, t->dev_milli);
+		n->kind_count[k] -= (uint32_t)sign;
+		n->kinds = (uint8_t)(n->kind_count[k] ? n->kinds | 1u << k : n->kinds & ~(1u << k));
+		n->n_explicit -= (uint32_t)(t->dev_mem >= 0 ? sign : 0);
+		wz_model_refresh(m, t->node);
+	}
+}
+
+static void link_task(struct wz_core *c, uint32_t task)
+{
+	struct wz_task *all = c->jobs.task, *t = &all[task];
+	struct wz_node *n = &c->model.node[t->node];
+
+	t->prev = WZ_ID_NONE;
+	t->next = n->head_task;
+	if (t->next != WZ_ID_NONE)
+		all[t->next].prev = task;
+	n->head_task = task;
+	c->jobs.live_tasks++;
+}
+
+static void unlink_task(struct wz_core *c, uint32_t task)
+{
+	struct wz_task *all = c->jobs.task, *t = &all[task];
+
+	if (t->prev == WZ_ID_NONE)
+		c->model.node[t->node].head_task = t->next;
+	else
+		all[t->prev].next = t->next;
+	if (t->next != WZ_ID_NONE)
+		all[t->next].prev = t->prev;
+	c->jobs.live_tasks--;
+}
+
+static void log_undo(struct wz_core *c, uint32_t task, bool took, const struct wz_place *p)
+{
+	if (!c->ledger.open)
+		return;
+	wz_check(c->ledger.n_undo < c->ledger.undo_cap);
+	c->ledger.undo[c->ledger.n_undo++] = (struct wz_undo){.task = task, .took = took, .place = *p};
+}
+
+void wz_ledger_take(struct wz_core *c, uint32_t task, const struct wz_place *p)
+{
+	struct wz_task *t = &c->jobs.task[task];
+
+	wz_check(t->node == WZ_ID_NONE);
+	log_undo(c, task, true, p);
+	t->node = p->node.v;
+	t->devices = p->devices;
+	t->cpu = p->cpu;
+	t->mem = p->mem;
+	t->dev_milli = p->dev_milli;
+	t->dev_mem = p->dev_mem;
+	account(c, t, -1);
+	link_task(c, task);
+	wz_index_changed(c, p->node.v);
+}
+
+void wz_ledger_give(struct wz_core *c, uint32_t task)
+{
+	struct wz_task *t = &c->jobs.task[task];
+	struct wz_place p = {.node = {t->node}, .devices = t->devices, .cpu = t->cpu, .mem = t->mem,
+		.dev_milli = t->dev_milli, .dev_mem = t->dev_mem};
+
+	wz_check(t->node != WZ_ID_NONE);
+	log_undo(c, task, false, &p);
+	account(c, t, 1);
+	unlink_task(c, task);
+	t->node = WZ_ID_NONE;
+	t->devices = 0;
+	wz_index_changed(c, p.node.v);
+}
+
+bool wz_ledger_fits(const struct wz_core *c, const struct wz_place *p)
+{
+	const struct wz_model_state *m = &c->model;
+	const struct wz_node *n;
+
+	if (p->node.v >= m->n_nodes)
+		return false;
+	n = &m->node[p->node.v];
+	if (!WZ_NODE_USABLE(n) || n->cpu_free < p->cpu || n->mem_free < p->mem || n->tasks_free < 1 || p->cpu < 0 ||
+	    p->mem < 0)
+		return false;
+	if (n->n_dev < 64 && p->devices >> n->n_dev)
+		return false;
+	for (uint64_t w = p->devices; w; w &= w - 1) {
+		uint32_t i = n->first_dev + (uint32_t)__builtin_ctzll(w);
+		if (p->dev_milli < 1 || m->dev_milli[i] < p->dev_milli)
+			return false;
+		if (m->dev[i].mem && m->dev_mem[i] < device_mem_of(&m->dev[i], p->dev_milli, p->dev_mem))
+			return false;
+	}
+	return true;
+}
+
+void wz_ledger_begin(struct wz_core *c)
+{
+	wz_check(!c->ledger.open);
+	c->ledger.open = true;
+	c->ledger.n_undo = 0;
+}
+
+uint32_t wz_ledger_mark(const struct wz_core *c)
+{
+	return c->ledger.n_undo;
+}
+
+void wz_ledger_rollback(struct wz_core *c, uint32_t mark)
+{
+	wz_check(c->ledger.open);
+	c->ledger.open = false; /* undoing is not logged */
+	while (c->ledger.n_undo > mark) {
+		const struct wz_undo *u = &c->ledger.undo[--c->ledger.n_undo];
+		if (u->took)
+			wz_ledger_give(c, u->task);
+		else
+			wz_ledger_take(c, u->task, &u->place);
+	}
+	c->ledger.open = true;
+}
+
+void wz_ledger_end(struct wz_core *c)
+{
+	wz_ledger_rollback(c, 0);
+	c->ledger.open = false;
+}
+
+void wz_ledger_rebuild_node(struct wz_core *c, uint32_t node)
+{
+	wz_model_reset_free(&c->model, node);
+	for (uint32_t t = c->model.node[node].head_task; t != WZ_ID_NONE; t = c->jobs.task[t].next)
+		account(c, &c->jobs.task[t], -1);
+	wz_index_changed(c, node);
+}

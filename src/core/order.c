@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which waiting job is looked at next: higher priority first, then submit order. Today's rule is here alone; the quota
+ * tree will replace `before`. */
+#include "core/core_int.h"
+
+#include "base/check.h"
+#include "base/hash.h"
+
+static uint64_t class_hash(uint32_t shape, uint32_t tmin, uint32_t tmax, int32_t prio)
+{
+	return wz_hash_u64(wz_mix64((uint64_t)shape << 32 | (uint32_t)prio), (uint64_t)tmin << 32 | tmax);
+}
+
+int wz_order_class(struct wz_core *c, uint32_t shape, uint32_t tmin, uint32_t tmax, int32_t prio, uint32_t *ret)
+{
+	struct wz_order *o = &c->order;
+	uint64_t h = class_hash(shape, tmin, tmax, prio);
+	uint32_t first = wz_map_get(&o->by_hash, h), id;
+	int r;
+
+	for (id = first; id != WZ_NONE; id = o->cls[id].next_same_hash) {
+		const struct wz_class *k = &o->cls[id];
+		if (k->shape == shape && k->tasks_min == tmin && k->tasks_max == tmax && k->priority == prio) {
+			*ret = id;
+			return 0;
+		}
+	}
+	id = o->n;
+	r = wz_grow(&c->mem, &o->cls, &o->cap, id + 1, sizeof(*o->cls));
+	if (r == 0) /* every class may become active: room for all, so that adding a job cannot fail */
+		r = wz_grow(&c->mem, &o->active, &o->active_cap, id + 1, sizeof(*o->active));
+	if (r == 0)
+		r = wz_map_put(&o->by_hash, h, id);
+	if (r < 0)
+		return r;
+	o->cls[id] = (struct wz_class){.shape = shape, .tasks_min = tmin, .tasks_max = tmax, .priority = prio,
+		.head = WZ_ID_NONE, .tail = WZ_ID_NONE, .active_at = WZ_ID_NONE, .next_same_hash = first,
+		.cursor = WZ_ID_NONE};
+	o->n++;
+	*ret = id;
+	return 0;
+}
+
+/* The list is in submit order; a new job goes to the end, a requeued one walks back to its old place. */
+void wz_order_add(struct wz_core *c, uint32_t slot)
+{
+	struct wz_order *o = &c->order;
+	struct wz_job *jobs = c->jobs.job, *j = &jobs[slot];
+	struct wz_class *k = &o->cls[j->class_id];
+	uint32_t after = k->tail;
+
+	if (after != WZ_ID_NONE && jobs[k->head].seq > j->seq)
+		after = WZ_ID_NONE; /* the usual requeue: older than all that wait */
+	while (after != WZ_ID_NONE && jobs[after].seq > j->seq)
+		after = jobs[after].prev;
+	j->prev = after;
+	j->next = after == WZ_ID_NONE ? k->head : jobs[after].next;
+	if (j->prev == WZ_ID_NONE)
+		k->head = slot;
+	else
+		jobs[j->prev].next = slot;
+	if (j->next == WZ_ID_NONE)
+		k->tail = slot;
+	else
+		jobs[j->next].prev = slot;
+	if (k->n++ == 0) {
+		k->active_at = o->n_active;
+		o->active[o->n_active++] = j->class_id;
+	}
+	o->waiting++;
+}
+
+void wz_order_remove(struct wz_core *c, uint32_t slot)
+{
+	struct wz_order *o = &c->order;
+	struct wz_job *jobs = c->jobs.job, *j = &jobs[slot];
+	struct wz_class *k = &o->cls[j->class_id];
+
+	if (j->prev == WZ_ID_NONE)
+		k->head = j->next;
+	else
+		jobs[j->prev].next = j->next;
+	if (j->next == WZ_ID_NONE)
+		k->tail = j->prev;
+	else
+		jobs[j->next].prev = j->prev;
+	j->next = j->prev = WZ_ID_NONE;
+	if (--k->n == 0) {
+		uint32_t moved = o->active[--o->n_active];
+		o->active[k->active_at] = moved;
+		o->cls[moved].active_at = k->active_at;
+		k->active_at = WZ_ID_NONE;
+		wz_class_set_reason(c, j->class_id, WZ_REASON_NONE);
+	}
+	o->waiting--;
+}
+
+void wz_order_begin(struct wz_core *c)
+{
+	for (uint32_t i = 0; i < c->order.n_active; i++) {
+		struct wz_class *k = &c->order.cls[c->order.active[i]];
+		k->cursor = k->head;
+		k->blocked = false;
+	}
+}
+
+static bool before(const struct wz_core *c, const struct wz_class *a, const struct wz_class *b)
+{
+	if (a->priority != b->priority)
+		return a->priority > b->priority;
+	return c->jobs.job[a->cursor].seq < c->jobs.job[b->cursor].seq;
+}
+
+uint32_t wz_order_next(struct wz_core *c)
+{
+	uint32_t best = WZ_ID_NONE;
+
+	for (uint32_t i = 0; i < c->order.n_active; i++) {
+		const struct wz_class *k = &c->order.cls[c->order.active[i]];
+		if (k->blocked || k->cursor == WZ_ID_NONE)
+			continue;
+		if (best == WZ_ID_NONE || before(c, k, &c->order.cls[best]))
+			best = c->order.active[i];
+	}
+	return best;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/enact.h"
+
+void wz_enact_init(struct wz_enact *x, const struct wz_mem *mem, const struct wz_enact_options *o)
+{
+	*x = (struct wz_enact){.o = *o, .mem = mem};
+	wz_rng_seed(&x->rng, o->seed);
+}
+
+void wz_enact_release(struct wz_enact *x)
+{
+	wz_grow_free(x->mem, &x->heap, &x->cap, sizeof(*x->heap));
+	x->n = 0;
+}
+
+static bool sooner(const struct wz_reply *a, const struct wz_reply *b)
+{
+	return a->due_us != b->due_us ? a->due_us < b->due_us : a->number < b->number;
+}
+
+static int push(struct wz_enact *x, struct wz_reply a)
+{
+	int r = wz_grow(x->mem, &x->heap, &x->cap, x->n + 1, sizeof(*x->heap));
+	uint32_t at;
+
+	if (r < 0)
+		return r;
+	a.number = x->next_number++;
+	for (at = x->n++; at && sooner(&a, &x->heap[(at - 1) / 2]); at = (at - 1) / 2)
+		x->heap[at] = x->heap[(at - 1) / 2];
+	x->heap[at] = a;
+	return 0;
+}
+
+static struct wz_reply pop(struct wz_enact *x)
+{
+	struct wz_reply top = x->heap[0], last = x->heap[--x->n];
+	uint32_t at = 0;
+
+	for (;;) {
+		uint32_t kid = 2 * at + 1;
+		if (kid >= x->n)
+			break;
+		if (kid + 1 < x->n && sooner(&x->heap[kid + 1], &x->heap[kid]))
+			kid++;
+		if (!sooner(&x->heap[kid], &last))
+			break;
+		x->heap[at] = x->heap[kid];
+		at = kid;
+	}
+	x->heap[at] = last;
+	return top;
+}
+
+static int acknowledge(struct wz_core *c, uint64_t effect, bool refused, uint64_t now_us, struct wz_err *err)
+{
+	struct wz_event e = {.kind = refused ? WZ_EV_EFFECT_REFUSED : WZ_EV_EFFECT_CONFIRMED, .time_us = now_us};
+
+	e.u.effect.effect = effect;
+	return wz_core_apply(c, &e, err);
+}
+
+static bool chance(struct wz_enact *x, uint32_t ppm)
+{
+	return ppm && wz_rng_below(&x->rng, 1000000) < ppm;
+}
+
+int wz_enact_effect(struct wz_enact *x, struct wz_core *c, const struct wz_effect *e, struct wz_err *err)
+{
+	struct wz_reply a = {.effect = e->id, .due_us = wz_core_now(c)};
+	int r;
+
+	if (e->kind != WZ_EF_START && e->kind != WZ_EF_STOP)
+		return 0;
+	if (chance(x, x->o.loss_ppm)) {
+		x->lost++;
+		return 0;
+	}
+	a.refused = e->kind == WZ_EF_START && chance(x, x->o.refuse_ppm);
+	x->refused += a.refused;
+	if (x->o.delay_us == 0)
+		return acknowledge(c, e->id, a.refused, a.due_us, err);
+	a.due_us += wz_rng_below(&x->rng, x->o.delay_us + 1);
+	r = push(x, a);
+	if (r == 0 && chance(x, x->o.twice_ppm)) {
+		x->twice++;
+		a.due_us += wz_rng_below(&x->rng, x->o.delay_us + 1);
+		r = push(x, a);
+	}
+	return r < 0 ? wz_err_set(err, r, "OutOfMemory", WZ_STR("no memory for an acknowledgement")) : 0;
+}
+
+int wz_enact_until(struct wz_enact *x, struct wz_core *c, uint64_t now_us, struct wz_err *err)
+{
+	while (x->n && x->heap[0].due_us <= now_us) {
+		struct wz_reply a = pop(x);
+		int r = acknowledge(c, a.effect, a.refused, a.due_us, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inflation experiment: how much of a cluster a placement policy can allocate when work arrives one by one until
+ * demand is 1.3 x capacity, nothing departs, and what does not fit is turned away (docs/internals/sim.md).
+ *
+ * One run is one core, driven exactly as any body drives it: events, a step, effects, acknowledgements. The input may be
+ * shared by threads; a run is single-threaded and reproducible: the digest folds the core's digest after every arrival. */
+#ifndef WZ_SIM_PACK_H
+#define WZ_SIM_PACK_H
+
+#include "core/core.h"
+#include "sim/arrive.h"
+#include "sim/enact.h"
+#include "sim/workload.h"
+
+#define WZ_PACK_PERCENT 131 /* curve points: arrived 0..130 % of capacity */
+
+enum wz_pack_class { WZ_PACK_CPU, WZ_PACK_SHARE, WZ_PACK_ONE, WZ_PACK_MULTI, WZ_PACK_CLASSES };
+extern const char *const wz_pack_class_name[WZ_PACK_CLASSES]; /* "cpu", "share", "one", "multi" */
+
+/* Where idle capacity is at the end, by model. */
+enum wz_idle { WZ_IDLE_REMAINDER, WZ_IDLE_NO_CPU, WZ_IDLE_OPEN, WZ_IDLE_REASONS };
+extern const char *const wz_idle_name[WZ_IDLE_REASONS]; /* "remainder", "no-cpu", "open" */
+
+struct wz_pack_input {
+	const struct wz_sim_nodes *nodes;
+	const struct wz_sim_tasks *tasks;
+	struct wz_typicals typical;
+	uint64_t capacity_milli;
+	int64_t typical_cpu; /* CPU that a typical one-GPU task takes: what an idle device needs beside it to be open */
+};
+/* -EINVAL: no devices, or no task asks for one. */
+int wz_pack_input_make(const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *tasks, const struct wz_mem *mem,
+                       struct wz_pack_input *ret, struct wz_err *err);
+void wz_pack_input_release(struct wz_pack_input *in);
+
+struct wz_pack_options {
+	const char *placement;
+	uint64_t seed;
+	bool no_index, no_curves;       /* no_curves: only what happens, no measuring between */
+	bool check;                     /* all invariants after every arrival: slow */
+	struct wz_enact_options faults; /* zero: perfect hands */
+	const struct wz_arrivals *arrivals; /* NULL: made from the seed */
+};
+
+struct wz_pack_result {
+	double allocated[WZ_PACK_PERCENT];  /* percent of capacity; NAN where nothing arrived near */
+	double fragmented[WZ_PACK_PERCENT]; /* fragment amount, percent of capacity */
+	double frag_ratio[WZ_PACK_PERCENT]; /* fragment amount, percent of what is idle */
+	uint64_t arrived[WZ_PACK_CLASSES], rejected[WZ_PACK_CLASSES];
+	uint64_t rejected_milli[WZ_PACK_CLASSES];
+	uint64_t decisions, cpu_ns, p50_ns, p99_ns;
+	uint64_t evaluations, digest;
+	uint64_t idle_milli[WZ_MODELS_MAX][WZ_IDLE_REASONS];
+	uint64_t acks_lost, acks_twice, starts_refused;
+};
+
+/* -ENOENT: no such policy. -ENOMEM. -EUCLEAN when `check` found a broken invariant. */
+int wz_pack_run(const struct wz_pack_input *in, const struct wz_pack_options *o, const struct wz_mem *mem,
+                struct wz_pack_result *ret, struct wz_err *err);
+
+/* Joins the nodes of the input to a core (also used by the bench). */
+int wz_pack_join(struct wz_core *c, const struct wz_sim_nodes *nodes, struct wz_err *err);
+
+#endif
