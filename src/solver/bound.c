@@ -17,9 +17,9 @@ struct bound_work {
 	struct wz_map map;
 	struct bound_type *type;
 	struct bound_item *item;
-	double *forced, *held;          /* per item: what must be served, by cause */
-	uint32_t *type_of, *item_of;    /* per entry; WZ_NONE: of no interest */
-	bool *fits;                     /* per entry of shapes */
+	double *forced, *held; /* per item: what must be served, by cause */
+	uint32_t *type_of, *item_of; /* per entry; WZ_NONE: of no interest */
+	bool *fits; /* per entry of shapes */
 	uint32_t n_types, n_items, n_sizes;
 	uint32_t size[WZ_WHOLE];
 	int32_t size_index[WZ_WHOLE];
@@ -38,14 +38,14 @@ static int bad_entry(struct wz_err *err, const char *what, uint32_t i, const cha
 {
 	struct wz_num num;
 	return wz_err_set(err, -EINVAL, "BoundInput", wz_str(what), WZ_STR(" "), wz_str_u64(&num, i), WZ_STR(": "),
-		wz_str(why));
+	        wz_str(why));
 }
 
 static int too_large(struct wz_err *err, const char *what, uint64_t limit)
 {
 	struct wz_num num;
 	return wz_err_set(err, -E2BIG, "BoundTooLarge", WZ_STR("the LP bound takes at most "),
-		wz_str_u64(&num, limit), WZ_STR(" "), wz_str(what));
+	        wz_str_u64(&num, limit), WZ_STR(" "), wz_str(what));
 }
 
 static int no_memory(struct wz_err *err)
@@ -102,14 +102,14 @@ static int check_input(const struct wz_bound_in *in, struct wz_err *err)
 static bool same_type(const struct bound_type *a, const struct bound_type *b)
 {
 	return a->model == b->model && a->gpus == b->gpus && a->cpu_milli == b->cpu_milli &&
-		a->mem_bytes == b->mem_bytes;
+	       a->mem_bytes == b->mem_bytes;
 }
 
 static bool same_item(const struct bound_item *a, const struct bound_item *b)
 {
 	return a->devices == b->devices && a->milli == b->milli && a->cpu_milli == b->cpu_milli &&
-		a->mem_bytes == b->mem_bytes && a->any_model == b->any_model &&
-		memcmp(&a->allowed, &b->allowed, sizeof a->allowed) == 0;
+	       a->mem_bytes == b->mem_bytes && a->any_model == b->any_model &&
+	       memcmp(&a->allowed, &b->allowed, sizeof a->allowed) == 0;
 }
 
 static uint64_t item_hash(const struct bound_item *s)
@@ -129,7 +129,7 @@ static int merge_nodes(struct bound_work *w, struct wz_err *err)
 		const struct wz_bound_node *n = &w->in->node[i];
 		struct bound_type t = {n->cpu_milli, n->mem_bytes, n->gpus ? n->model : 0, n->gpus, 0};
 		uint64_t key = wz_hash_u64(wz_hash_u64(wz_mix64((uint64_t)t.cpu_milli), (uint64_t)t.mem_bytes),
-			(uint64_t)t.model << 32 | t.gpus);
+		        (uint64_t)t.model << 32 | t.gpus);
 		uint32_t at;
 		w->type_of[i] = WZ_NONE;
 		if (n->count == 0)
@@ -183,14 +183,18 @@ static int merge_shapes(struct bound_work *w, struct wz_err *err)
 {
 	for (uint32_t i = 0; i < w->in->n_shapes; i++) {
 		const struct wz_bound_shape *s = &w->in->shape[i];
-		struct bound_item item = {.cpu_milli = s->cpu_milli, .mem_bytes = s->mem_bytes, .devices = s->devices,
-			.milli = s->milli, .size = -1, .any_model = s->any_model};
+		struct bound_item item = {.cpu_milli = s->cpu_milli,
+		        .mem_bytes = s->mem_bytes,
+		        .devices = s->devices,
+		        .milli = s->milli,
+		        .size = -1,
+		        .any_model = s->any_model};
 		int r;
 		if (!s->any_model)
 			item.allowed = s->allowed;
 		w->item_of[i] = WZ_NONE;
-		w->ret.demand_milli = wz_sat_add(w->ret.demand_milli,
-			wz_sat_mul((int64_t)s->devices * s->milli, s->demand));
+		w->ret.demand_milli =
+		        wz_sat_add(w->ret.demand_milli, wz_sat_mul((int64_t)s->devices * s->milli, s->demand));
 		w->fits[i] = fits_somewhere(w, &item);
 		if (!w->fits[i])
 			w->ret.unfit_tasks += s->demand;
@@ -244,7 +248,7 @@ static int work_init(struct bound_work *w, const struct wz_bound_in *in, const s
 	w->duals.device = wz_arena_alloc(a, (types + 1) * sizeof(double));
 	w->duals.item = wz_arena_alloc(a, (shapes + 1) * sizeof(double));
 	if (!w->type || !w->item || !w->forced || !w->held || !w->type_of || !w->item_of || !w->fits ||
-		!w->duals.cpu || !w->duals.mem || !w->duals.device || !w->duals.item)
+	        !w->duals.cpu || !w->duals.mem || !w->duals.device || !w->duals.item)
 		return -ENOMEM;
 	return 0;
 }
@@ -260,10 +264,12 @@ static int infeasible(unsigned dropped, double shortfall, struct wz_err *err)
 	struct wz_num num;
 	struct wz_str tasks = wz_str_u64(&num, (uint64_t)shortfall + 1);
 	if (dropped & WZ_BOUND_DROPPED_HELD)
-		return wz_err_set(err, -ENOSPC, "ForcedInfeasible", WZ_STR("the tasks that must be served cannot be: about "),
-			tasks, WZ_STR(" too many for the cluster; make them optional"));
-	return wz_err_set(err, -ENOSPC, "PrefixInfeasible", WZ_STR("the prefix that must be held cannot be: about "),
-		tasks, WZ_STR(" tasks too many for the cluster; hold a shorter prefix"));
+		return wz_err_set(err, -ENOSPC, "ForcedInfeasible",
+		        WZ_STR("the tasks that must be served cannot be: about "), tasks,
+		        WZ_STR(" too many for the cluster; make them optional"));
+	return wz_err_set(err, -ENOSPC, "PrefixInfeasible",
+	        WZ_STR("the prefix that must be held cannot be: about "), tasks,
+	        WZ_STR(" tasks too many for the cluster; hold a shorter prefix"));
 }
 
 static double sum(const double *v, uint32_t n)
@@ -275,11 +281,11 @@ static double sum(const double *v, uint32_t n)
 }
 
 /* Solves, and where allowed solves again without `held`, then without `forced`. */
-static int solve_levels(struct bound_work *w, const struct wz_mem *mem, struct bound_answer *answer,
-	struct wz_err *err)
+static int solve_levels(
+        struct bound_work *w, const struct wz_mem *mem, struct bound_answer *answer, struct wz_err *err)
 {
-	struct bound_problem p = {w->type, w->item, w->size, w->n_types, w->n_items, w->n_sizes,
-		w->in->iterations, mem};
+	struct bound_problem p = {
+	        w->type, w->item, w->size, w->n_types, w->n_items, w->n_sizes, w->in->iterations, mem};
 	bool held = sum(w->held, w->n_items) > 0, forced = sum(w->forced, w->n_items) > 0;
 	for (;;) {
 		int r;
@@ -301,10 +307,7 @@ static int solve_levels(struct bound_work *w, const struct wz_mem *mem, struct b
 }
 
 /* Any placement holds whole milli, so the LP's value may be rounded down; the margin is for the sums in floating point. */
-static int64_t floor_milli(double devices)
-{
-	return devices > 0 ? (int64_t)(devices * WZ_WHOLE + 1e-3) : 0;
-}
+static int64_t floor_milli(double devices) { return devices > 0 ? (int64_t)(devices * WZ_WHOLE + 1e-3) : 0; }
 
 static int64_t micro(double v)
 {
@@ -339,15 +342,15 @@ static void fill_result(struct bound_work *w, const struct bound_answer *a)
 	b->iterations = a->iterations;
 }
 
-static void fill_prices(const struct bound_work *w, struct wz_bound_node_price *node,
-	struct wz_bound_shape_price *shape)
+static void fill_prices(
+        const struct bound_work *w, struct wz_bound_node_price *node, struct wz_bound_shape_price *shape)
 {
 	for (uint32_t i = 0; node && i < w->in->n_nodes; i++) {
 		uint32_t t = w->type_of[i];
 		node[i] = (struct wz_bound_node_price){0};
 		if (t != WZ_NONE)
-			node[i] = (struct wz_bound_node_price){micro(w->duals.cpu[t]), micro(w->duals.mem[t]),
-				micro(w->duals.device[t])};
+			node[i] = (struct wz_bound_node_price){
+			        micro(w->duals.cpu[t]), micro(w->duals.mem[t]), micro(w->duals.device[t])};
 	}
 	for (uint32_t i = 0; shape && i < w->in->n_shapes; i++) {
 		uint32_t s = w->item_of[i];
@@ -356,7 +359,7 @@ static void fill_prices(const struct bound_work *w, struct wz_bound_node_price *
 }
 
 int wz_bound_solve(const struct wz_bound_in *in, const struct wz_mem *mem, struct wz_bound *ret,
-	struct wz_bound_node_price *ret_node, struct wz_bound_shape_price *ret_shape, struct wz_err *err)
+        struct wz_bound_node_price *ret_node, struct wz_bound_shape_price *ret_shape, struct wz_err *err)
 {
 	struct bound_work w = {0};
 	struct bound_answer answer = {0};
@@ -374,7 +377,8 @@ int wz_bound_solve(const struct wz_bound_in *in, const struct wz_mem *mem, struc
 	if ((r = merge_shapes(&w, err)))
 		goto out;
 	number_sizes(&w);
-	if ((uint64_t)w.n_types * w.n_items > WZ_BOUND_PAIRS_MAX || (uint64_t)w.n_types * w.n_sizes > WZ_BOUND_PAIRS_MAX) {
+	if ((uint64_t)w.n_types * w.n_items > WZ_BOUND_PAIRS_MAX ||
+	        (uint64_t)w.n_types * w.n_sizes > WZ_BOUND_PAIRS_MAX) {
 		r = too_large(err, "pairs of a node type with a shape or a share size", WZ_BOUND_PAIRS_MAX);
 		goto out;
 	}

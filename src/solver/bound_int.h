@@ -10,7 +10,7 @@
 struct bound_item {
 	int64_t cpu_milli, mem_bytes;
 	uint32_t devices, milli;
-	int32_t size;    /* index in `size` when a share, -1: whole devices, or none */
+	int32_t size; /* index in `size` when a share, -1: whole devices, or none */
 	bool any_model;
 	struct wz_model_set allowed;
 	double demand, lower; /* at most, at least */
@@ -32,17 +32,19 @@ struct bound_problem {
 };
 
 /* In devices per unit: vCPU, GiB, device, task. The caller gives arrays of n_types and n_items. */
-struct bound_duals { double *cpu, *mem, *device, *item; };
+struct bound_duals {
+	double *cpu, *mem, *device, *item;
+};
 
 struct bound_answer {
 	bool optimal, infeasible;
-	double bound;     /* devices; when feasible */
+	double bound; /* devices; when feasible */
 	double shortfall; /* tasks at least that cannot be served; when infeasible */
 	uint32_t rows, columns, rounds, iterations;
 };
 
 bool bound_fits(const struct bound_type *t, const struct bound_item *s);
-int bound_lp_solve(const struct bound_problem *p, struct bound_duals *d, struct bound_answer *ret,
-	struct wz_err *err);
+int bound_lp_solve(
+        const struct bound_problem *p, struct bound_duals *d, struct bound_answer *ret, struct wz_err *err);
 
 #endif

@@ -16,9 +16,10 @@
  * decomposition theorem the limit is the arc-flow LP of reference/fragmentation.md section 5, whose size would grow
  * with 1000 / gcd of the sizes; this one's does not.
  *
- * Every round's prices, clipped to their signs, give an upper bound of their own (weak duality: right sides priced,
- * plus each column's profit that is left times the most that column can be). The least of them is the answer; when it
- * meets the master's value the answer is optimal. So nothing rests on the solver being right.
+ * Every round's prices give an upper bound of their own by weak duality, once they are repaired: clipped to their
+ * signs, a device's price raised by the profit of its best pattern, a task's by the profit that is left on any type.
+ * The least such bound is the answer, its prices are the duals; when it meets the master's value the answer is
+ * optimal. So nothing rests on the solver being right.
  *
  * Phase 1 (only when something must be served) minimises sum u; phase 2 fixes u at 0 and maximises GPU. */
 #include "solver/bound_int.h"
@@ -32,11 +33,14 @@
 #define WHOLE_ROWS_MAX (WZ_NODE_DEVICES_MAX / 2)
 #define COLUMN_LEN_MAX (4 + WHOLE_ROWS_MAX)
 #define ROUND_COLUMNS_MAX 4096 /* patterns added in one round; the rest is found in the next */
-#define PROFIT_MIN 1e-9        /* a pattern that gains less (in devices) is not added */
-#define TASKS_EPS 1e-5         /* so much of a task is feasibility noise */
+#define PROFIT_MIN 1e-9 /* a pattern that gains less (in devices) is not added */
+#define PRICE_MAX 1e9 /* devices for one unit of anything: beyond it a price is noise */
+#define TASKS_EPS 1e-5 /* so much of a task is feasibility noise */
 #define MIB_PER_GIB 1024.0
 
-struct whole_row { uint32_t k, row; };
+struct whole_row {
+	uint32_t k, row;
+};
 
 struct lp {
 	const struct bound_problem *p;
@@ -45,17 +49,18 @@ struct lp {
 	Clp_Simplex *clp;
 	struct wz_pattern_table table;
 	uint32_t rows, n_x, n_u, n_y, rounds, iterations;
-	uint32_t budget;       /* iterations left to this phase */
+	uint32_t budget; /* iterations left to this phase */
 	uint32_t *x_type, *x_item; /* per x column */
-	uint32_t *u_item;          /* per u column; they follow the x columns */
-	int32_t *link;             /* [type x size] -> row, -1 none */
-	uint32_t *whole_first;     /* per type + 1, into whole */
+	uint32_t *u_item; /* per u column; they follow the x columns */
+	int32_t *link; /* [type x size] -> row, -1 none */
+	uint32_t *whole_first; /* per type + 1, into whole */
 	struct whole_row *whole;
-	double *right;             /* upper side of every row */
-	double *price, *best;      /* per row: of this round, of the least bound */
-	double *value;             /* per size: prices of one type's link rows */
-	uint16_t *counts;          /* the new patterns of one type, n_sizes each */
+	double *right; /* upper side of every row */
+	double *price, *best; /* per row: of this round, of the least bound */
+	double *value; /* per size: prices of one type's link rows */
+	uint16_t *counts; /* the new patterns of one type, n_sizes each */
 	bool phase1;
+	bool stuck; /* the last solve did nothing */
 	/* New columns of a round. */
 	int *col_start, *col_row;
 	double *col_val, *col_zero, *col_inf;
@@ -188,7 +193,7 @@ static int lp_arrays(struct lp *lp)
 	lp->col_zero = wz_arena_alloc(a, cols * sizeof *lp->col_zero);
 	lp->col_inf = wz_arena_alloc(a, cols * sizeof *lp->col_inf);
 	if (!lp->x_type || !lp->x_item || !lp->u_item || !lp->right || !lp->price || !lp->best || !lp->value ||
-		!lp->counts || !lp->col_start || !lp->col_row || !lp->col_val || !lp->col_zero || !lp->col_inf)
+	        !lp->counts || !lp->col_start || !lp->col_row || !lp->col_val || !lp->col_zero || !lp->col_inf)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < cols; i++)
 		lp->col_inf[i] = DBL_MAX;
@@ -298,28 +303,36 @@ static void take_prices(struct lp *lp)
 	for (uint32_t i = 0; i < lp->rows; i++) {
 		double v = -dual[i], least = 0;
 		if (i < lp->p->n_items && lp->p->item[i].lower > 0)
-			least = lp->phase1 ? -1 : -DBL_MAX;
+			least = lp->phase1 ? -1 : -PRICE_MAX;
+		if (!(v < PRICE_MAX)) /* or not a number */
+			v = 0;
 		lp->price[i] = v > least ? v : least;
 	}
 }
 
-/* Right sides at these prices, plus what is left of profit in the x columns. */
-static double price_columns(const struct lp *lp)
+/* Raises the price of each shape's tasks until no x column has profit left. */
+static void repair_items(struct lp *lp)
 {
-	double sum = 0, val[COLUMN_LEN_MAX];
+	double val[COLUMN_LEN_MAX];
 	int row[COLUMN_LEN_MAX];
-	for (uint32_t i = 0; i < lp->rows; i++) {
-		double v = lp->price[i];
-		sum += v * (v >= 0 ? lp->right[i] : lp->p->item[i].lower);
-	}
 	for (uint32_t x = 0; x < lp->n_x; x++) {
-		const struct bound_item *s = &lp->p->item[lp->x_item[x]];
-		int n = x_column(lp, lp->x_type[x], lp->x_item[x], row, val);
-		double profit = lp->phase1 ? 0 : gpu_value(s);
+		uint32_t i = lp->x_item[x];
+		int n = x_column(lp, lp->x_type[x], i, row, val);
+		double profit = lp->phase1 ? 0 : gpu_value(&lp->p->item[i]);
 		for (int k = 0; k < n; k++)
 			profit -= val[k] * lp->price[row[k]];
 		if (profit > 0)
-			sum += profit * s->demand;
+			lp->price[i] += profit;
+	}
+}
+
+/* The right sides at this round's prices: with no profit left anywhere, an upper bound. */
+static double priced_right(const struct lp *lp)
+{
+	double sum = 0;
+	for (uint32_t i = 0; i < lp->rows; i++) {
+		double v = lp->price[i];
+		sum += v * (v >= 0 ? lp->right[i] : lp->p->item[i].lower);
 	}
 	return sum;
 }
@@ -359,7 +372,7 @@ static double price_patterns(struct lp *lp, uint32_t t)
 		uint16_t *count = lp->counts + (size_t)n * sizes;
 		bool known = false;
 		if (lp->value[i] <= 0 ||
-			wz_pattern_get(&lp->table, lp->value, (int32_t)i, count) - device <= PROFIT_MIN)
+		        wz_pattern_get(&lp->table, lp->value, (int32_t)i, count) - device <= PROFIT_MIN)
 			continue;
 		for (uint32_t k = 0; k < n && !known; k++)
 			known = memcmp(lp->counts + (size_t)k * sizes, count, sizes * sizeof *count) == 0;
@@ -380,28 +393,33 @@ static uint32_t spent(const struct lp *lp)
  * sense of maximising (phase 1: minus the shortfall). Leaves the new columns in the col_ arrays. */
 static void one_round(struct lp *lp, double *ret_value, double *ret_bound)
 {
-	double bound;
 	uint32_t n;
 	Clp_setMaximumIterations(lp->clp, (int)lp->budget);
 	Clp_primal(lp->clp, 0);
 	n = spent(lp);
+	lp->stuck = n == 0;
 	lp->budget -= n;
 	lp->iterations += n;
 	take_prices(lp);
-	bound = price_columns(lp);
 	lp->col_n = 0;
 	lp->col_start[0] = 0;
 	for (uint32_t t = 0; t < lp->p->n_types; t++) {
-		double devices = lp->right[row_device(lp, t)];
-		if (lp->p->n_sizes > 0 && devices > 0) {
-			double profit = price_patterns(lp, t);
-			if (profit > 0)
-				bound += profit * devices;
-		}
+		double profit = lp->p->n_sizes > 0 ? price_patterns(lp, t) : 0;
+		if (profit > 0)
+			lp->price[row_device(lp, t)] += profit;
 	}
+	repair_items(lp);
 	*ret_value = Clp_status(lp->clp) == 0 ? -Clp_objectiveValue(lp->clp) : -DBL_MAX;
-	*ret_bound = bound;
+	*ret_bound = priced_right(lp);
 	lp->rounds++;
+}
+
+static uint32_t work_limit(const struct lp *lp)
+{
+	uint32_t n = WZ_BOUND_WORK_DEFAULT / (lp->rows + 1);
+	if (lp->p->iterations)
+		return lp->p->iterations;
+	return n > WZ_BOUND_ITERATIONS_MIN ? n : WZ_BOUND_ITERATIONS_MIN;
 }
 
 /* Column generation to the end of a phase. Returns whether the bound met the master's value. */
@@ -409,19 +427,19 @@ static bool run_phase(struct lp *lp, double *ret_value, double *ret_bound)
 {
 	double least = DBL_MAX, value = -DBL_MAX, bound;
 	bool met = false;
-	lp->budget = lp->p->iterations ? lp->p->iterations : WZ_BOUND_WORK_DEFAULT / (lp->rows + 1) + 1;
-	while (lp->budget > 0) {
+	lp->budget = work_limit(lp);
+	for (uint32_t round = 0; lp->budget > 0; round++) {
 		one_round(lp, &value, &bound);
 		if (bound < least) {
 			least = bound;
 			memcpy(lp->best, lp->price, lp->rows * sizeof *lp->best);
 		}
 		met = least - value <= 1e-6 + 1e-7 * (least > 0 ? least : -least) ||
-			(lp->phase1 && value > -TASKS_EPS);
-		if (met || lp->col_n == 0)
+		      (lp->phase1 && value > -TASKS_EPS);
+		if (met || lp->col_n == 0 || (lp->stuck && round > 0))
 			break;
 		Clp_addColumns(lp->clp, (int)lp->col_n, lp->col_zero, lp->col_inf, lp->col_zero, lp->col_start,
-			lp->col_row, lp->col_val);
+		        lp->col_row, lp->col_val);
 		lp->n_y += lp->col_n;
 	}
 	*ret_value = value;
@@ -463,8 +481,8 @@ static int run_phases(struct lp *lp, struct bound_answer *ret)
 	return 0;
 }
 
-int bound_lp_solve(const struct bound_problem *p, struct bound_duals *d, struct bound_answer *ret,
-	struct wz_err *err)
+int bound_lp_solve(
+        const struct bound_problem *p, struct bound_duals *d, struct bound_answer *ret, struct wz_err *err)
 {
 	struct lp lp = {.p = p, .mem = p->mem};
 	int r;
@@ -489,7 +507,8 @@ out:
 	if (lp.clp)
 		Clp_deleteModel(lp.clp);
 	wz_arena_release(&lp.arena);
-	return r ? wz_err_set(err, r, "OutOfMemory", WZ_STR("out of memory while building the LP of the bound")) : 0;
+	return r ? wz_err_set(err, r, "OutOfMemory", WZ_STR("out of memory while building the LP of the bound"))
+	         : 0;
 }
 
 bool wz_bound_available(const char **ret_what)

@@ -9,10 +9,10 @@
 
 /* Unbounded knapsacks over the positions 0..1000 in steps of the greatest common divisor of 1000 and the sizes. */
 struct wz_pattern_table {
-	uint32_t n, step, len;               /* len: positions = 1000 / step + 1 */
+	uint32_t n, step, len; /* len: positions = 1000 / step + 1 */
 	uint32_t size[WZ_PATTERN_SIZES_MAX]; /* milli, 1..999 */
-	double value[WZ_WHOLE + 1];          /* best value within this many steps */
-	int32_t last[WZ_WHOLE + 1];          /* size index taken last at this position; -1: no more fits */
+	double value[WZ_WHOLE + 1]; /* best value within this many steps */
+	int32_t last[WZ_WHOLE + 1]; /* size index taken last at this position; -1: no more fits */
 };
 
 /* Distinct sizes of 1..999 milli, at most WZ_PATTERN_SIZES_MAX; borrowed only for the call. */
