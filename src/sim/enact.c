@@ -13,12 +13,12 @@ void wz_enact_release(struct wz_enact *x)
 	x->n = 0;
 }
 
-static bool sooner(const struct wz_ack *a, const struct wz_ack *b)
+static bool sooner(const struct wz_reply *a, const struct wz_reply *b)
 {
 	return a->due_us != b->due_us ? a->due_us < b->due_us : a->number < b->number;
 }
 
-static int push(struct wz_enact *x, struct wz_ack a)
+static int push(struct wz_enact *x, struct wz_reply a)
 {
 	int r = wz_grow(x->mem, &x->heap, &x->cap, x->n + 1, sizeof(*x->heap));
 	uint32_t at;
@@ -32,9 +32,9 @@ static int push(struct wz_enact *x, struct wz_ack a)
 	return 0;
 }
 
-static struct wz_ack pop(struct wz_enact *x)
+static struct wz_reply pop(struct wz_enact *x)
 {
-	struct wz_ack top = x->heap[0], last = x->heap[--x->n];
+	struct wz_reply top = x->heap[0], last = x->heap[--x->n];
 	uint32_t at = 0;
 
 	for (;;) {
@@ -67,7 +67,7 @@ static bool chance(struct wz_enact *x, uint32_t ppm)
 
 int wz_enact_effect(struct wz_enact *x, struct wz_core *c, const struct wz_effect *e, struct wz_err *err)
 {
-	struct wz_ack a = {.effect = e->id, .due_us = wz_core_now(c)};
+	struct wz_reply a = {.effect = e->id, .due_us = wz_core_now(c)};
 	int r;
 
 	if (e->kind != WZ_EF_START && e->kind != WZ_EF_STOP)
@@ -93,7 +93,7 @@ int wz_enact_effect(struct wz_enact *x, struct wz_core *c, const struct wz_effec
 int wz_enact_until(struct wz_enact *x, struct wz_core *c, uint64_t now_us, struct wz_err *err)
 {
 	while (x->n && x->heap[0].due_us <= now_us) {
-		struct wz_ack a = pop(x);
+		struct wz_reply a = pop(x);
 		int r = acknowledge(c, a.effect, a.refused, a.due_us, err);
 		if (r < 0)
 			return r;

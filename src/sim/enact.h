@@ -15,12 +15,12 @@ struct wz_enact_options {
 	uint64_t seed;
 };
 
-struct wz_ack { uint64_t due_us, effect, number; bool refused; };
+struct wz_reply { uint64_t due_us, effect, number; bool refused; };
 struct wz_enact {
 	struct wz_enact_options o;
 	const struct wz_mem *mem;
 	struct wz_rng rng;
-	struct wz_ack *heap;  /* by (due, number) */
+	struct wz_reply *heap;  /* by (due, number) */
 	uint32_t n, cap;
 	uint64_t next_number;
 	uint64_t lost, refused, twice;

@@ -11,7 +11,6 @@
  * The trace says nothing of device memory (0: not known), of links or of racks. */
 #include "base/check.h"
 #include "base/csv.h"
-#include "base/near.h"
 #include "base/quant.h"
 #include "sim/formats.h"
 
@@ -187,6 +186,14 @@ static bool looks_decimal(struct wz_str s)
 	return points == 1 && digits;
 }
 
+/* So that a text error still has room for what was expected. */
+static struct wz_str shown(struct wz_str s)
+{
+	if (s.len > 48)
+		s.len = 48;
+	return s;
+}
+
 /* A whole number 0..max. */
 static int number(struct reader *r, unsigned c, uint64_t max, uint64_t *ret)
 {
@@ -203,13 +210,13 @@ static int number(struct reader *r, unsigned c, uint64_t max, uint64_t *ret)
 		rc = wz_err_set(r->err, -EBADMSG, "NotANumber", column, WZ_STR(" is empty; expected a whole number 0.."),
 			wz_str_u64(&n, max));
 	else if (rc == 0 || rc == -ERANGE)
-		rc = wz_err_set(r->err, -ERANGE, "OutOfRange", column, WZ_STR(" is "), s, WZ_STR(", too large; expected 0.."),
+		rc = wz_err_set(r->err, -ERANGE, "OutOfRange", column, WZ_STR(" is "), shown(s), WZ_STR(", too large; expected 0.."),
 			wz_str_u64(&n, max));
 	else if (s.ptr[0] == '-' && wz_str_parse_i64(s, &negative) != -EINVAL)
-		rc = wz_err_set(r->err, -EBADMSG, "NegativeNumber", column, WZ_STR(" is negative ("), s,
+		rc = wz_err_set(r->err, -EBADMSG, "NegativeNumber", column, WZ_STR(" is negative ("), shown(s),
 			WZ_STR("); expected a whole number 0.."), wz_str_u64(&n, max));
 	else
-		rc = wz_err_set(r->err, -EBADMSG, "NotANumber", column, WZ_STR(" is \""), s,
+		rc = wz_err_set(r->err, -EBADMSG, "NotANumber", column, WZ_STR(" is \""), shown(s),
 			looks_decimal(s) ? WZ_STR("\", not whole; expected a whole number 0..")
 					 : WZ_STR("\", not a number; expected a whole number 0.."),
 			wz_str_u64(&n, max));
@@ -233,9 +240,6 @@ static int optional_time(struct reader *r, unsigned c, int64_t *ret)
 static int reader_init(struct reader *r, const struct wz_mem *mem, const struct wz_trace_source *src,
 	const struct column *columns, unsigned n, struct wz_err *err)
 {
-	static const struct wz_err none;
-	if (err)
-		*err = none;
 	*r = (struct reader){.src = src, .column = columns, .n_columns = n, .err = err};
 	wz_csv_init(&r->csv, mem, src->text);
 	return read_header(r);
@@ -301,51 +305,6 @@ static int openb_read_nodes(const struct wz_trace_source *src, struct wz_sim_nod
 
 /* ---- pods ---- */
 
-static int unknown_model(struct reader *r, const struct wz_sim_nodes *nodes, struct wz_str model)
-{
-	struct wz_near near;
-	struct wz_buf b;
-	char all[160];
-	wz_near_init(&near, model);
-	wz_buf_init_fixed(&b, all, sizeof all);
-	for (uint32_t i = 0; i < nodes->n_models; i++) {
-		wz_near_offer(&near, nodes->model[i].name);
-		wz_buf_addz(&b, i ? ", " : "");
-		wz_buf_add(&b, nodes->model[i].name);
-	}
-	return at_field(r,
-		wz_err_set(r->err, -ENOENT, "UnknownModel", WZ_STR("gpu_spec names the model \""), model,
-			WZ_STR("\", which no node has; "), near.best.len ? WZ_STR("nearest: ") : WZ_STR("expected of: "),
-			near.best.len ? near.best : wz_buf_str(&b)),
-		P_SPEC);
-}
-
-/* The set of a '|'-joined list. Without any node, models are taken as they come. */
-static int read_spec(struct reader *r, struct wz_sim_nodes *nodes, struct wz_str spec, struct wz_model_set *ret)
-{
-	while (spec.ptr) {
-		struct wz_str name = wz_str_trim(wz_str_split(&spec, '|'));
-		const struct wz_sim_model *m = wz_sim_nodes_find_model(nodes, name);
-		wz_model_id id;
-		if (name.len == 0)
-			return at_field(r,
-				wz_err_set(r->err, -EBADMSG, "BadList",
-					WZ_STR("gpu_spec has an empty part; expected models joined by \"|\"")),
-				P_SPEC);
-		if (!m && nodes->n)
-			return unknown_model(r, nodes, name);
-		if (m) {
-			id = m->id;
-		} else {
-			int rc = wz_sim_nodes_model(nodes, name, NULL, &id, r->err);
-			if (rc < 0)
-				return at_field(r, rc, P_SPEC);
-		}
-		wz_model_set_add(ret, id.v);
-	}
-	return 0;
-}
-
 static int check_gpus(struct reader *r, uint64_t gpus, uint64_t milli)
 {
 	struct wz_num a, b;
@@ -376,9 +335,9 @@ static int pod_profile(struct reader *r, struct wz_sim_nodes *nodes, struct wz_s
 	p.any_model = spec.len == 0;
 	if (spec.len) {
 		memset(&p.allowed, 0, sizeof p.allowed);
-		rc = read_spec(r, nodes, spec, &p.allowed);
+		rc = wz_sim_nodes_spec(nodes, spec, &p.allowed, r->err);
 		if (rc < 0)
-			return rc;
+			return at_field(r, rc, P_SPEC);
 	}
 	p.cpu_milli = ask[0];
 	p.mem_bytes = ask[1] * WZ_MI;

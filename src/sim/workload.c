@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/fix.h"
 #include "base/hash.h"
+#include "base/near.h"
 
 #define ARENA_BLOCK 65536u
 
@@ -153,6 +154,46 @@ struct wz_str wz_sim_nodes_model_name(const struct wz_sim_nodes *s, wz_model_id 
 		if (s->model[i].id.v == id.v)
 			return s->model[i].name;
 	return WZ_STR("");
+}
+
+static int unknown_model(const struct wz_sim_nodes *s, struct wz_str model, struct wz_err *err)
+{
+	struct wz_near near;
+	struct wz_buf b;
+	char all[128];
+	if (model.len > 64)
+		model.len = 64;
+	wz_near_init(&near, model);
+	wz_buf_init_fixed(&b, all, sizeof all);
+	for (uint32_t i = 0; i < s->n_models; i++) {
+		wz_near_offer(&near, s->model[i].name);
+		wz_buf_addz(&b, i ? ", " : "");
+		wz_buf_add(&b, s->model[i].name);
+	}
+	return wz_err_set(err, -ENOENT, "UnknownModel", WZ_STR("the model \""), model, WZ_STR("\" is of no node; "),
+		near.best.len ? WZ_STR("nearest: ") : WZ_STR("expected of: "),
+		near.best.len ? near.best : wz_buf_str(&b));
+}
+
+int wz_sim_nodes_spec(struct wz_sim_nodes *s, struct wz_str spec, struct wz_model_set *set, struct wz_err *err)
+{
+	struct wz_model_set all = *set;
+	while (spec.ptr) {
+		struct wz_str name = wz_str_trim(wz_str_split(&spec, '|'));
+		const struct wz_sim_model *m = wz_sim_nodes_find_model(s, name);
+		wz_model_id id = m ? m->id : (wz_model_id){WZ_MODEL_NONE};
+		if (name.len == 0)
+			return wz_err_set(err, -EBADMSG, "BadList",
+				WZ_STR("the model list has an empty part; expected models joined by \"|\""));
+		if (!m && s->n)
+			return unknown_model(s, name, err);
+		int rc = m ? 0 : wz_sim_nodes_model(s, name, NULL, &id, err);
+		if (rc < 0)
+			return rc;
+		wz_model_set_add(&all, id.v);
+	}
+	*set = all;
+	return 0;
 }
 
 int wz_sim_nodes_declare(const struct wz_sim_nodes *s, struct wz_catalogue *catalogue, struct wz_err *err)

@@ -78,6 +78,11 @@ int wz_sim_nodes_model(struct wz_sim_nodes *s, struct wz_str name, const struct 
 const struct wz_sim_model *wz_sim_nodes_find_model(const struct wz_sim_nodes *s, struct wz_str name); /* or NULL */
 struct wz_str wz_sim_nodes_model_name(const struct wz_sim_nodes *s, wz_model_id id); /* as in the trace; "" unknown */
 
+/* Adds to *set the models of a '|'-joined list ("V100M16|V100M32"), by their names in the trace. A name that no node has is
+ * -ENOENT "UnknownModel" with the nearest; but when there is no node at all, models are taken as they come. An empty part
+ * is -EBADMSG "BadList". */
+int wz_sim_nodes_spec(struct wz_sim_nodes *s, struct wz_str spec, struct wz_model_set *set, struct wz_err *err);
+
 /* Declares the same models in another catalogue that holds only the compiled-in ones. -EINVAL when the ids would
  * differ. */
 int wz_sim_nodes_declare(const struct wz_sim_nodes *s, struct wz_catalogue *catalogue, struct wz_err *err);
