@@ -44,7 +44,7 @@ static enum wz_reason try_model(struct careful *k, uint16_t model)
 {
 	const struct wz_shape *s = k->s;
 	const struct wz_model *facts = &k->c->catalogue.model[model];
-	int64_t mem = 0, total = 0;
+	int64_t mem = 0;
 	uint32_t of_model = 0, large = 0;
 
 	if (!s->any_model && !wz_model_set_has(&s->allowed, model))
@@ -72,7 +72,6 @@ static enum wz_reason try_model(struct careful *k, uint16_t model)
 		if (k->need.mem > d->mem)
 			continue;
 		large++;
-		total += d->mem;
 		if (milli_of(k, i) >= k->need.milli && (d->mem == 0 || mem_of(k, i) >= want))
 			k->ok |= 1ULL << i;
 	}
