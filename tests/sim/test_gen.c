@@ -29,12 +29,16 @@ static uint64_t digest_of(const char *like, struct wz_gen_options o)
 /* Goldens: a change here changes what every published seed means. Say so in NEWS.md. */
 static void test_digests(void)
 {
-	static const struct { const char *like; struct wz_gen_options o; uint64_t digest; } golden[] = {
-		{"openb", {.nodes = 100, .jobs = 1000, .seed = 1}, 0xf5a6c059b8cb3389},
-		{"openb", {.nodes = 100, .jobs = 1000, .seed = 1, .unequal_mem = true}, 0x4eef4dbc334adcbd},
-		{"lab", {.seed = 1}, 0x3d9117722ae2ffb5},
-		{"llm", {.seed = 1}, 0x03b23f3c29f9947a},
-		{"llm", {.nodes = 4, .jobs = 50, .seed = UINT64_MAX, .gap_us = 1000000}, 0x4a0e3f81838c28f9},
+	static const struct {
+		const char *like;
+		struct wz_gen_options o;
+		uint64_t digest;
+	} golden[] = {
+	        {"openb", {.nodes = 100, .jobs = 1000, .seed = 1}, 0xf5a6c059b8cb3389},
+	        {"openb", {.nodes = 100, .jobs = 1000, .seed = 1, .unequal_mem = true}, 0x4eef4dbc334adcbd},
+	        {"lab", {.seed = 1}, 0x3d9117722ae2ffb5},
+	        {"llm", {.seed = 1}, 0x03b23f3c29f9947a},
+	        {"llm", {.nodes = 4, .jobs = 50, .seed = UINT64_MAX, .gap_us = 1000000}, 0x4a0e3f81838c28f9},
 	};
 	for (size_t i = 0; i < WZ_ARRAY_LEN(golden); i++) {
 		uint64_t d = digest_of(golden[i].like, golden[i].o);
@@ -55,7 +59,8 @@ static void test_seeds_differ(void)
 static void test_openb_nodes(void)
 {
 	for (uint64_t seed = 0; seed < 3; seed++) {
-		tap_eq_i64(generate("openb", (struct wz_gen_options){.jobs = 1, .seed = seed}, wz_os_mem()), 0, "%s", err.text);
+		tap_eq_i64(generate("openb", (struct wz_gen_options){.jobs = 1, .seed = seed}, wz_os_mem()), 0,
+		        "%s", err.text);
 		struct wz_sim_totals t = wz_sim_nodes_totals(&l.nodes);
 		tap_eq_i64(l.nodes.n, 1213, "nodes");
 		tap_eq_i64(t.gpus, 6212, "GPUs");
@@ -68,7 +73,8 @@ static void test_openb_nodes(void)
 static void near(int64_t got, int64_t want, int64_t percent, const char *what)
 {
 	int64_t d = got > want ? got - want : want - got;
-	tap_ok(d * 100 <= want * percent, "%s: got %" PRId64 ", want %" PRId64 " within %" PRId64 " %%", what, got, want, percent);
+	tap_ok(d * 100 <= want * percent, "%s: got %" PRId64 ", want %" PRId64 " within %" PRId64 " %%", what, got,
+	        want, percent);
 }
 
 /* 100,000 draws against the published marginals of the default list. */
@@ -77,11 +83,17 @@ static void test_openb_marginals(void)
 	const uint32_t n = 100000, of = 8152;
 	uint32_t class[6] = {0}, share_810 = 0, share_470 = 0;
 	int64_t runs[2] = {0}; /* at most 616 s, at most 7764 s */
-	tap_eq_i64(generate("openb", (struct wz_gen_options){.jobs = n, .seed = 7}, wz_os_mem()), 0, "%s", err.text);
+	tap_eq_i64(
+	        generate("openb", (struct wz_gen_options){.jobs = n, .seed = 7}, wz_os_mem()), 0, "%s", err.text);
 	tap_require(l.tasks.n == n, "jobs");
 	for (uint32_t i = 0; i < n; i++) {
 		const struct wz_sim_task *t = &l.tasks.task[i];
-		class[t->gpus == 0 ? 0 : t->milli < 1000 ? 1 : t->gpus == 1 ? 2 : t->gpus == 2 ? 3 : t->gpus == 4 ? 4 : 5]++;
+		class[t->gpus == 0        ? 0
+		        : t->milli < 1000 ? 1
+		        : t->gpus == 1    ? 2
+		        : t->gpus == 2    ? 3
+		        : t->gpus == 4    ? 4
+		                          : 5]++;
 		share_810 += t->milli == 810;
 		share_470 += t->milli == 470;
 		runs[0] += t->run_us <= 616000000;
@@ -113,7 +125,8 @@ static void test_llm(void)
 		const struct wz_ev_node *n = &l.nodes.node[i];
 		tap_ok(n->n_devices == 8 && n->rack.len, "node %u", i);
 		for (uint32_t d = 0; d < n->n_devices; d++)
-			tap_ok(n->device[d].link_domain == 1 && n->device[d].mem_bytes == 80ll << 30, "device %u", d);
+			tap_ok(n->device[d].link_domain == 1 && n->device[d].mem_bytes == 80ll << 30, "device %u",
+			        d);
 	}
 	for (uint32_t i = 0; i < l.tasks.n; i++) {
 		const struct wz_profile *p = wz_sim_task_profile(&l.tasks, &l.tasks.task[i]);
@@ -122,20 +135,24 @@ static void test_llm(void)
 		services += p->kind == WZ_KIND_SERVICE;
 		widest = p->tasks_min * p->gpus > widest ? p->tasks_min * p->gpus : widest;
 		tap_ok((p->kind == WZ_KIND_SERVICE) == (l.tasks.task[i].run_us < 0), "a service has no end: %u", i);
-		tap_ok(p->kind == WZ_KIND_SERVICE || p->time_us > (uint64_t)l.tasks.task[i].run_us, "the limit covers the run: %u", i);
+		tap_ok(p->kind == WZ_KIND_SERVICE || p->time_us > (uint64_t)l.tasks.task[i].run_us,
+		        "the limit covers the run: %u", i);
 	}
-	tap_ok(gangs > 200 && services > 100 && elastic > 50, "%u gangs, %u services, %u elastic", gangs, services, elastic);
+	tap_ok(gangs > 200 && services > 100 && elastic > 50, "%u gangs, %u services, %u elastic", gangs, services,
+	        elastic);
 	tap_eq_i64(widest, 512, "the widest gang");
 	load_release(&l);
 	tap_eq_i64(generate("llm", (struct wz_gen_options){.nodes = 2, .seed = 3}, wz_os_mem()), 0, "%s", err.text);
 	for (uint32_t i = 0; i < l.tasks.n; i++)
-		tap_ok(wz_sim_task_profile(&l.tasks, &l.tasks.task[i])->tasks_min <= 2, "no gang is wider than the cluster");
+		tap_ok(wz_sim_task_profile(&l.tasks, &l.tasks.task[i])->tasks_min <= 2,
+		        "no gang is wider than the cluster");
 	load_release(&l);
 }
 
 static void test_lab(void)
 {
-	tap_eq_i64(generate("lab", (struct wz_gen_options){.jobs = 20000, .seed = 5}, wz_os_mem()), 0, "%s", err.text);
+	tap_eq_i64(
+	        generate("lab", (struct wz_gen_options){.jobs = 20000, .seed = 5}, wz_os_mem()), 0, "%s", err.text);
 	struct wz_sim_totals t = wz_sim_nodes_totals(&l.nodes);
 	tap_ok(t.gpus >= 4 && t.gpus <= 16, "%" PRIu64 " GPUs", t.gpus);
 	tap_ok(l.nodes.n_models >= 3, "mixed models");
@@ -156,15 +173,18 @@ static void test_lab(void)
 static void test_unequal(void)
 {
 	unsigned sizes[3] = {0}, asking = 0;
-	tap_eq_i64(generate("openb", (struct wz_gen_options){.nodes = 200, .jobs = 500, .unequal_mem = true}, wz_os_mem()), 0, "%s",
-	        err.text);
+	tap_eq_i64(generate("openb", (struct wz_gen_options){.nodes = 200, .jobs = 500, .unequal_mem = true},
+	                   wz_os_mem()),
+	        0, "%s", err.text);
 	for (uint32_t i = 0; i < l.nodes.n; i++)
 		for (uint32_t d = 0; d < l.nodes.node[i].n_devices; d++)
-			if (wz_str_eq(wz_sim_nodes_model_name(&l.nodes, l.nodes.node[i].device[d].model), WZ_STR("T4")))
-				sizes[l.nodes.node[i].device[d].mem_bytes == 8ll << 30    ? 0
+			if (wz_str_eq(wz_sim_nodes_model_name(&l.nodes, l.nodes.node[i].device[d].model),
+			            WZ_STR("T4")))
+				sizes[l.nodes.node[i].device[d].mem_bytes == 8ll << 30      ? 0
 				        : l.nodes.node[i].device[d].mem_bytes == 16ll << 30 ? 1
 				                                                            : 2]++;
-	tap_ok(sizes[0] && sizes[1] > sizes[0] && sizes[2], "8, 16, 24 GiB: %u %u %u", sizes[0], sizes[1], sizes[2]);
+	tap_ok(sizes[0] && sizes[1] > sizes[0] && sizes[2], "8, 16, 24 GiB: %u %u %u", sizes[0], sizes[1],
+	        sizes[2]);
 	for (uint32_t i = 0; i < l.tasks.n; i++)
 		asking += wz_sim_task_profile(&l.tasks, &l.tasks.task[i])->gpu_mem_bytes > 0;
 	tap_ok(asking > 150 && asking < 300, "%u of 500 ask for memory", asking);
@@ -173,9 +193,11 @@ static void test_unequal(void)
 
 static void test_limits(void)
 {
-	tap_eq_i64(generate("openb", (struct wz_gen_options){.nodes = WZ_NODES_MAX + 1}, wz_os_mem()), -E2BIG, "nodes");
+	tap_eq_i64(generate("openb", (struct wz_gen_options){.nodes = WZ_NODES_MAX + 1}, wz_os_mem()), -E2BIG,
+	        "nodes");
 	load_release(&l);
-	tap_eq_i64(generate("openb", (struct wz_gen_options){.jobs = WZ_SIM_TASKS_MAX + 1}, wz_os_mem()), -E2BIG, "jobs");
+	tap_eq_i64(generate("openb", (struct wz_gen_options){.jobs = WZ_SIM_TASKS_MAX + 1}, wz_os_mem()), -E2BIG,
+	        "jobs");
 	load_release(&l);
 	tap_ok(!wz_gen_find(WZ_STR("opneb"), &err), "unknown");
 	tap_ok(strstr(err.text, "openb, lab, llm"), "%s", err.text);

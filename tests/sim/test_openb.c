@@ -81,7 +81,8 @@ static void test_pods(void)
 /* Columns in any order, unknown ones between, quotes, CRLF, a byte order mark, only five columns. */
 static void test_dialects(void)
 {
-	tap_eq_i64(read_two("\xef\xbb\xbfmodel,gpu,zone,memory_mib,cpu_milli,sn\r\nG2,8,\"a,b\",393216,96000,\"n0\"\r\n",
+	tap_eq_i64(read_two("\xef\xbb\xbfmodel,gpu,zone,memory_mib,cpu_milli,sn\r\nG2,8,\"a,b\",393216,96000,"
+	                    "\"n0\"\r\n",
 	                   "gpu_milli,num_gpu,name,memory_mib,colour,cpu_milli\n1000,2,p,1024,red,4000"),
 	        0, "%s", err.text);
 	tap_require(l.nodes.n == 1 && l.tasks.n == 1, "one of each");
@@ -90,7 +91,8 @@ static void test_dialects(void)
 	tap_eq_i64(l.tasks.task[0].gpus, 2, "GPUs");
 	tap_eq_i64(l.tasks.task[0].submit_us, -1, "no times in the five-column lists");
 	load_release(&l);
-	tap_eq_i64(read_two(PODS "p,1,1,1,500,T4|G9\n", NULL), 0, "pods alone take models as they come: %s", err.text);
+	tap_eq_i64(
+	        read_two(PODS "p,1,1,1,500,T4|G9\n", NULL), 0, "pods alone take models as they come: %s", err.text);
 	tap_eq_i64(l.nodes.n_models, 2, "declared");
 	load_release(&l);
 }
@@ -111,46 +113,53 @@ struct bad {
 };
 
 static const struct bad bad[] = {
-	{"empty", "", NULL, -EBADMSG, "EmptyTrace", "a:1:1: ", "empty"},
-	{"blank", "\n \n", NULL, -EBADMSG, "EmptyTrace", "a:1:1: ", "empty"},
-	{"header only", NODES, NULL, -EBADMSG, "EmptyTrace", "a:", "no record"},
-	{"no pods", TWO_NODES, PODS, -EBADMSG, "EmptyTrace", "b:", "no record"},
-	{"unknown", "a,b,c\n1,2,3\n", NULL, -EBADMSG, "UnknownFormat", "a:1:1: ", "expected"},
-	{"missing node column", "sn,cpu_milli,gpu,model\nn,1,1,T4\n", NULL, -EBADMSG, "MissingColumn", "a:1:1: ",
-	        "\"memory_mib\""},
-	{"missing pod column", TWO_NODES, "name,cpu_milli,memory_mib,num_gpu\np,1,1,1\n", -EBADMSG, "MissingColumn", "b:1:1: ",
-	        "\"gpu_milli\""},
-	{"column twice", "sn,cpu_milli,memory_mib,gpu,model,gpu\nn,1,1,1,T4,1\n", NULL, -EBADMSG, "DuplicateColumn",
-	        "a:1:35: ", "\"gpu\""},
-	{"negative", NODES "n0,-5,1,1,T4\n", NULL, -EBADMSG, "NegativeNumber", "a:2:4: ", "expected a whole number 0.."},
-	{"negative huge", NODES "n0,-99999999999999999999,1,1,T4\n", NULL, -EBADMSG, "NegativeNumber", "a:2:4: ", "negative"},
-	{"not a number", NODES "n0,1,many,1,T4\n", NULL, -EBADMSG, "NotANumber", "a:2:6: ", "\"many\""},
-	{"fraction", NODES "n0,1.5,1,1,T4\n", NULL, -EBADMSG, "NotANumber", "a:2:4: ", "not whole"},
-	{"exponent", NODES "n0,1e3,1,1,T4\n", NULL, -EBADMSG, "NotANumber", "a:2:4: ", "not a number"},
-	{"empty number", NODES "n0,,1,1,T4\n", NULL, -EBADMSG, "NotANumber", "a:2:4: ", "is empty"},
-	{"huge", NODES "n0,1,99999999999999999999999999,1,T4\n", NULL, -ERANGE, "OutOfRange", "a:2:6: ", "expected 0.."},
-	{"too many CPUs", NODES "n0,1099511627777,1,1,T4\n", NULL, -ERANGE, "OutOfRange", "a:2:4: ", "too large"},
-	{"too much memory", NODES "n0,1,68719476737,1,T4\n", NULL, -ERANGE, "OutOfRange", "a:2:6: ", "too large"},
-	{"too many GPUs", NODES "n0,1,1,65,T4\n", NULL, -ERANGE, "OutOfRange", "a:2:8: ", "0..64"},
-	{"no model", NODES "n0,1,1,2,\n", NULL, -EBADMSG, "MissingModel", "a:2:10: ", "GPU type"},
-	{"node name twice", TWO_NODES "n0,1,1,0,\n", NULL, -EEXIST, "DuplicateName", "a:4:1: ", "\"n0\""},
-	{"node without a name", NODES ",1,1,0,\n", NULL, -EINVAL, "BadName", "a:2:1: ", "empty"},
-	{"few fields", NODES "n0,1,1\n", NULL, -EBADMSG, "FieldCount", "a:2:1: ", "expected 5"},
-	{"many fields", NODES "n0,1,1,0,,9\n", NULL, -EBADMSG, "FieldCount", "a:2:1: ", "has 6"},
-	{"open quote", NODES "\"n0,1,1,0,\n", NULL, -EBADMSG, "CsvQuote", "a:2:1: ", "closed"},
-	{"unknown model", TWO_NODES, PODS "p,1,1,1,500,P10\n", -ENOENT, "UnknownModel", "b:2:13: ", "nearest: P100"},
-	{"unknown model in a list", TWO_NODES, PODS "p,1,1,1,500,G2|Z9000\n", -ENOENT, "UnknownModel", "b:2:13: ",
-	        "expected of: P100, G2"},
-	{"empty part", TWO_NODES, PODS "p,1,1,1,500,G2|\n", -EBADMSG, "BadList", "b:2:13: ", "empty part"},
-	{"share of several", TWO_NODES, PODS "p,1,1,2,500,\n", -EBADMSG, "BadShare", "b:2:9: ", "only a single GPU"},
-	{"share of none", TWO_NODES, PODS "p,1,1,0,500,\n", -EBADMSG, "BadShare", "b:2:9: ", "expected 0"},
-	{"nothing of one", TWO_NODES, PODS "p,1,1,1,0,\n", -EBADMSG, "BadShare", "b:2:9: ", "1..1000"},
-	{"more than one", TWO_NODES, PODS "p,1,1,1,1001,\n", -ERANGE, "OutOfRange", "b:2:9: ", "0..1000"},
-	{"pod name twice", TWO_NODES, PODS "p,1,1,0,0,\np,1,1,0,0,\n", -EEXIST, "DuplicateName", "b:3:1: ", "\"p\""},
-	{"bad time", TWO_NODES, "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time\np,1,1,0,0,soon\n", -EBADMSG,
-	        "NotANumber", "b:2:11: ", "creation_time"},
-	{"huge time", TWO_NODES, "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time\np,1,1,0,0,9999999999999\n",
-	        -ERANGE, "OutOfRange", "b:2:11: ", "creation_time"},
+        {"empty", "", NULL, -EBADMSG, "EmptyTrace", "a:1:1: ", "empty"},
+        {"blank", "\n \n", NULL, -EBADMSG, "EmptyTrace", "a:1:1: ", "empty"},
+        {"header only", NODES, NULL, -EBADMSG, "EmptyTrace", "a:", "no record"},
+        {"no pods", TWO_NODES, PODS, -EBADMSG, "EmptyTrace", "b:", "no record"},
+        {"unknown", "a,b,c\n1,2,3\n", NULL, -EBADMSG, "UnknownFormat", "a:1:1: ", "expected"},
+        {"missing node column", "sn,cpu_milli,gpu,model\nn,1,1,T4\n", NULL, -EBADMSG, "MissingColumn",
+                "a:1:1: ", "\"memory_mib\""},
+        {"missing pod column", TWO_NODES, "name,cpu_milli,memory_mib,num_gpu\np,1,1,1\n", -EBADMSG, "MissingColumn",
+                "b:1:1: ", "\"gpu_milli\""},
+        {"column twice", "sn,cpu_milli,memory_mib,gpu,model,gpu\nn,1,1,1,T4,1\n", NULL, -EBADMSG, "DuplicateColumn",
+                "a:1:35: ", "\"gpu\""},
+        {"negative", NODES "n0,-5,1,1,T4\n", NULL, -EBADMSG, "NegativeNumber",
+                "a:2:4: ", "expected a whole number 0.."},
+        {"negative huge", NODES "n0,-99999999999999999999,1,1,T4\n", NULL, -EBADMSG, "NegativeNumber",
+                "a:2:4: ", "negative"},
+        {"not a number", NODES "n0,1,many,1,T4\n", NULL, -EBADMSG, "NotANumber", "a:2:6: ", "\"many\""},
+        {"fraction", NODES "n0,1.5,1,1,T4\n", NULL, -EBADMSG, "NotANumber", "a:2:4: ", "not whole"},
+        {"exponent", NODES "n0,1e3,1,1,T4\n", NULL, -EBADMSG, "NotANumber", "a:2:4: ", "not a number"},
+        {"empty number", NODES "n0,,1,1,T4\n", NULL, -EBADMSG, "NotANumber", "a:2:4: ", "is empty"},
+        {"huge", NODES "n0,1,99999999999999999999999999,1,T4\n", NULL, -ERANGE, "OutOfRange",
+                "a:2:6: ", "expected 0.."},
+        {"too many CPUs", NODES "n0,1099511627777,1,1,T4\n", NULL, -ERANGE, "OutOfRange", "a:2:4: ", "too large"},
+        {"too much memory", NODES "n0,1,68719476737,1,T4\n", NULL, -ERANGE, "OutOfRange", "a:2:6: ", "too large"},
+        {"too many GPUs", NODES "n0,1,1,65,T4\n", NULL, -ERANGE, "OutOfRange", "a:2:8: ", "0..64"},
+        {"no model", NODES "n0,1,1,2,\n", NULL, -EBADMSG, "MissingModel", "a:2:10: ", "GPU type"},
+        {"node name twice", TWO_NODES "n0,1,1,0,\n", NULL, -EEXIST, "DuplicateName", "a:4:1: ", "\"n0\""},
+        {"node without a name", NODES ",1,1,0,\n", NULL, -EINVAL, "BadName", "a:2:1: ", "empty"},
+        {"few fields", NODES "n0,1,1\n", NULL, -EBADMSG, "FieldCount", "a:2:1: ", "expected 5"},
+        {"many fields", NODES "n0,1,1,0,,9\n", NULL, -EBADMSG, "FieldCount", "a:2:1: ", "has 6"},
+        {"open quote", NODES "\"n0,1,1,0,\n", NULL, -EBADMSG, "CsvQuote", "a:2:1: ", "closed"},
+        {"unknown model", TWO_NODES, PODS "p,1,1,1,500,P10\n", -ENOENT, "UnknownModel",
+                "b:2:13: ", "nearest: P100"},
+        {"unknown model in a list", TWO_NODES, PODS "p,1,1,1,500,G2|Z9000\n", -ENOENT, "UnknownModel",
+                "b:2:13: ", "expected of: P100, G2"},
+        {"empty part", TWO_NODES, PODS "p,1,1,1,500,G2|\n", -EBADMSG, "BadList", "b:2:13: ", "empty part"},
+        {"share of several", TWO_NODES, PODS "p,1,1,2,500,\n", -EBADMSG, "BadShare",
+                "b:2:9: ", "only a single GPU"},
+        {"share of none", TWO_NODES, PODS "p,1,1,0,500,\n", -EBADMSG, "BadShare", "b:2:9: ", "expected 0"},
+        {"nothing of one", TWO_NODES, PODS "p,1,1,1,0,\n", -EBADMSG, "BadShare", "b:2:9: ", "1..1000"},
+        {"more than one", TWO_NODES, PODS "p,1,1,1,1001,\n", -ERANGE, "OutOfRange", "b:2:9: ", "0..1000"},
+        {"pod name twice", TWO_NODES, PODS "p,1,1,0,0,\np,1,1,0,0,\n", -EEXIST, "DuplicateName",
+                "b:3:1: ", "\"p\""},
+        {"bad time", TWO_NODES, "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time\np,1,1,0,0,soon\n",
+                -EBADMSG, "NotANumber", "b:2:11: ", "creation_time"},
+        {"huge time", TWO_NODES,
+                "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time\np,1,1,0,0,9999999999999\n", -ERANGE,
+                "OutOfRange", "b:2:11: ", "creation_time"},
 };
 
 static void test_bad(void)
@@ -160,7 +169,8 @@ static void test_bad(void)
 		int rc = read_two(b->nodes, b->pods);
 		tap_eq_i64(rc, b->code, "%s: %s", b->what, err.text);
 		tap_eq_str(wz_str(err.reason), wz_str(b->reason), "%s: %s", b->what, err.text);
-		tap_ok(wz_str_starts(wz_str(err.text), wz_str(b->at)), "%s: want %s, got %s", b->what, b->at, err.text);
+		tap_ok(wz_str_starts(wz_str(err.text), wz_str(b->at)), "%s: want %s, got %s", b->what, b->at,
+		        err.text);
 		tap_ok(strstr(err.text, b->says), "%s: want \"%s\" in: %s", b->what, b->says, err.text);
 		load_release(&l);
 	}
@@ -235,8 +245,9 @@ static void test_write(void)
 	wz_buf_init(&nodes, wz_os_mem(), 1u << 20);
 	wz_buf_init(&pods, wz_os_mem(), 1u << 20);
 	wz_buf_init(&again, wz_os_mem(), 1u << 20);
-	tap_eq_i64(read_two(TWO_NODES, "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,scheduled_time,creation_time,"
-	                               "deletion_time\n\"p,\"\"0\",1,2,1,30,G2|P100|G2,5,4,6\np1,1,2,8,1000,,,4,\n"),
+	tap_eq_i64(read_two(TWO_NODES,
+	                   "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,scheduled_time,creation_time,"
+	                   "deletion_time\n\"p,\"\"0\",1,2,1,30,G2|P100|G2,5,4,6\np1,1,2,8,1000,,,4,\n"),
 	        0, "%s", err.text);
 	tap_eq_i64(wz_format_openb.write(&l.nodes, &l.tasks, WZ_TRACE_NODES, &nodes, &err), 0, "%s", err.text);
 	tap_eq_i64(wz_format_openb.write(&l.nodes, &l.tasks, WZ_TRACE_TASKS, &pods, &err), 0, "%s", err.text);
@@ -255,9 +266,17 @@ static void test_write(void)
 static void test_write_refuses(void)
 {
 	static const char *const lines[] = {
-		"node n rack=r", "node n device=T4,mem=1Gi", "node n device=T4 device=A10", "node n label=a:b", "node n mem=7",
-		"job j user=u", "job j : tasks=2", "job j : kind=service", "job j : gpu-mem=1Gi gpus=1", "job j submit=1ms",
-		"job j run=1s",
+	        "node n rack=r",
+	        "node n device=T4,mem=1Gi",
+	        "node n device=T4 device=A10",
+	        "node n label=a:b",
+	        "node n mem=7",
+	        "job j user=u",
+	        "job j : tasks=2",
+	        "job j : kind=service",
+	        "job j : gpu-mem=1Gi gpus=1",
+	        "job j submit=1ms",
+	        "job j run=1s",
 	};
 	for (size_t i = 0; i < WZ_ARRAY_LEN(lines); i++) {
 		char text[256];
@@ -265,7 +284,8 @@ static void test_write_refuses(void)
 		(void)snprintf(text, sizeof text, "whalezen-trace 1\n%s\n", lines[i]);
 		tap_eq_i64(read_two(text, NULL), 0, "%s: %s", lines[i], err.text);
 		wz_buf_init(&out, wz_os_mem(), 1u << 16);
-		tap_eq_i64(wz_format_openb.write(&l.nodes, &l.tasks, l.nodes.n ? WZ_TRACE_NODES : WZ_TRACE_TASKS, &out, &err),
+		tap_eq_i64(wz_format_openb.write(
+		                   &l.nodes, &l.tasks, l.nodes.n ? WZ_TRACE_NODES : WZ_TRACE_TASKS, &out, &err),
 		        -EOPNOTSUPP, "%s", lines[i]);
 		tap_ok(strstr(err.text, l.nodes.n ? "\"n\"" : "\"j\""), "%s", err.text);
 		wz_buf_release(&out);
@@ -276,10 +296,18 @@ static void test_write_refuses(void)
 /* The real files, where this machine has them: $WZ_TRACES/openb. Figures of the trace's README. */
 static void test_published(void)
 {
-	static const struct { const char *file; uint32_t pods; uint64_t gpu_tenths, cpus; } lists[] = {
-		{"default", 8152, 60868, 85436}, {"cpu050", 7439, 60868, 72762}, {"cpu200", 8832, 60868, 97253},
-		{"gpushare40", 8152, 56413, 80383}, {"gpushare80", 8152, 44082, 67189}, {"gpuspec25", 8152, 60868, 85436},
-		{"multigpu50", 9061, 113588, 137776},
+	static const struct {
+		const char *file;
+		uint32_t pods;
+		uint64_t gpu_tenths, cpus;
+	} lists[] = {
+	        {"default", 8152, 60868, 85436},
+	        {"cpu050", 7439, 60868, 72762},
+	        {"cpu200", 8832, 60868, 97253},
+	        {"gpushare40", 8152, 56413, 80383},
+	        {"gpushare80", 8152, 44082, 67189},
+	        {"gpuspec25", 8152, 60868, 85436},
+	        {"multigpu50", 9061, 113588, 137776},
 	};
 	const char *root = getenv("WZ_TRACES");
 	char nodes[512], pods[512];

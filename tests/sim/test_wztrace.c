@@ -66,7 +66,8 @@ static void check_vector(const char *dir, const char *name)
 	} else {
 		tap_ok(want_err.len > 0, "%s: neither .out nor .err", name);
 		tap_ok(rc < 0, "%s: accepted", name);
-		tap_eq_str(rc < 0 ? place(got, sizeof got) : WZ_STR("accepted"), want_err, "%s: %s", name, err.text);
+		tap_eq_str(
+		        rc < 0 ? place(got, sizeof got) : WZ_STR("accepted"), want_err, "%s: %s", name, err.text);
 	}
 	wz_buf_release(&b);
 	wz_buf_release(&again);
@@ -134,8 +135,9 @@ static void any_node(struct wz_rng *r, struct load *l, uint32_t number)
 			d[i] = d[i - 1];
 			continue;
 		}
-		tap_eq_i64(wz_sim_nodes_model(&l->nodes, wz_str(models[wz_rng_below(r, 4)]), NULL, &d[i].model, &err), 0, "%s",
-		        err.text);
+		tap_eq_i64(
+		        wz_sim_nodes_model(&l->nodes, wz_str(models[wz_rng_below(r, 4)]), NULL, &d[i].model, &err),
+		        0, "%s", err.text);
 		d[i].mem_bytes = (int64_t)wz_rng_below(r, 3) << 30;
 		d[i].compute_milli = wz_rng_below(r, 3) ? 1000 : 1 + (int32_t)wz_rng_below(r, 1000);
 		d[i].link_domain = (uint16_t)wz_rng_below(r, 3);
@@ -153,18 +155,24 @@ static void any_node(struct wz_rng *r, struct load *l, uint32_t number)
 static void any_job(struct wz_rng *r, struct load *l, uint32_t number)
 {
 	static const char *const profiles[] = {
-		"", "gpus=1", "gpu-share=37% gpu-mem=3Gi cpus=0.25", "gpus=8 link=nvlink tasks=2..8 preempt=signal:USR1,grace:60s",
-		"gpus=2 gpu-type=h100,t4 mem=7B", "gpu-mem=40G cpus=3 time=2h kind=service", "cpus=64 mem=1Ti", "gpu-mem-total=96Gi link~numa gpus=4",
+	        "",
+	        "gpus=1",
+	        "gpu-share=37% gpu-mem=3Gi cpus=0.25",
+	        "gpus=8 link=nvlink tasks=2..8 preempt=signal:USR1,grace:60s",
+	        "gpus=2 gpu-type=h100,t4 mem=7B",
+	        "gpu-mem=40G cpus=3 time=2h kind=service",
+	        "cpus=64 mem=1Ti",
+	        "gpu-mem-total=96Gi link~numa gpus=4",
 	};
 	char name[64], user[64], queue[64];
 	struct wz_profile p;
 	struct wz_str text = wz_str(profiles[wz_rng_below(r, WZ_ARRAY_LEN(profiles))]);
 	struct wz_sim_task t = {
-		.name = any_name(r, name, number),
-		.priority = (int32_t)wz_rng_below(r, 7) - 3,
-		.submit_us = any_time(r),
-		.start_us = any_time(r),
-		.run_us = any_time(r),
+	        .name = any_name(r, name, number),
+	        .priority = (int32_t)wz_rng_below(r, 7) - 3,
+	        .submit_us = any_time(r),
+	        .start_us = any_time(r),
+	        .run_us = any_time(r),
 	};
 	t.end_us = t.start_us < 0 ? any_time(r) : t.start_us + (int64_t)wz_rng_below(r, 1u << 30);
 	if (wz_rng_below(r, 2))
@@ -216,8 +224,11 @@ static int work(const struct wz_mem *mem)
 	struct wz_buf out;
 	int rc = load_init(&x, mem);
 	if (rc == 0)
-		rc = load_texts(&x, WZ_STR("whalezen-trace 1\nmodel X1 vendor=A%20B mem=1Gi\nnode n%20 rack=r device=X1 label=a:b\n"
-		                          "job j user=u models=X1 : gpus=1\njob k : cpus=1\n"), NULL, &e);
+		rc = load_texts(&x,
+		        WZ_STR("whalezen-trace 1\nmodel X1 vendor=A%20B mem=1Gi\nnode n%20 rack=r device=X1 "
+		               "label=a:b\n"
+		               "job j user=u models=X1 : gpus=1\njob k : cpus=1\n"),
+		        NULL, &e);
 	wz_buf_init(&out, mem, 1u << 20);
 	if (rc == 0)
 		rc = wz_format_wz.write(&x.nodes, &x.tasks, 3, &out, &e);
@@ -265,7 +276,8 @@ static void test_declare_again(void)
 	struct wz_catalogue other;
 	wz_model_id id;
 	tap_eq_i64(load_init(&l, wz_os_mem()), 0, "init");
-	tap_eq_i64(load_texts(&l, WZ_STR("whalezen-trace 1\nmodel G2\nmodel T4\nmodel G3 mem=1Gi\n"), NULL, &err), 0, "%s", err.text);
+	tap_eq_i64(load_texts(&l, WZ_STR("whalezen-trace 1\nmodel G2\nmodel T4\nmodel G3 mem=1Gi\n"), NULL, &err),
+	        0, "%s", err.text);
 	tap_eq_i64(wz_catalogue_init(&other, wz_os_mem()), 0, "init");
 	tap_eq_i64(wz_sim_nodes_declare(&l.nodes, &other, &err), 0, "%s", err.text);
 	tap_eq_i64(wz_catalogue_find(&other, WZ_STR("G3"), &id, &err), 0, "%s", err.text);
