@@ -18,7 +18,7 @@ static const struct wz_opt opts[] = {
 };
 
 /* Classes by the devices of one task; several tasks count as a gang whatever they ask. */
-enum class { CPU_ONLY, SHARE, ONE, TWO, FOUR, EIGHT, OTHER, GANG, CLASSES };
+enum job_class { CPU_ONLY, SHARE, ONE, TWO, FOUR, EIGHT, OTHER, GANG, CLASSES };
 static const char *const class_names[CLASSES] = {
         "cpu-only", "share", "1 GPU", "2 GPUs", "4 GPUs", "8 GPUs", "other", "gang"};
 static const char *const class_keys[CLASSES] = {
@@ -38,11 +38,25 @@ struct info {
 	int64_t first_us, last_us;
 };
 
-static enum class class_of(const struct wz_sim_task *t, const struct wz_profile *p) {
-	if (p->tasks_max > 1) return GANG; if (t->gpus == 0) return CPU_ONLY; if (t->milli < WZ_WHOLE) return SHARE;
-	switch (t->gpus){
-		case 1 : return ONE; case 2 : return TWO; case 4 : return FOUR; case 8 : return EIGHT;
-		default : return OTHER;
+static enum job_class class_of(const struct wz_sim_task *t, const struct wz_profile *p)
+{
+	if (p->tasks_max > 1)
+		return GANG;
+	if (t->gpus == 0)
+		return CPU_ONLY;
+	if (t->milli < WZ_WHOLE)
+		return SHARE;
+	switch (t->gpus) {
+	case 1:
+		return ONE;
+	case 2:
+		return TWO;
+	case 4:
+		return FOUR;
+	case 8:
+		return EIGHT;
+	default:
+		return OTHER;
 	}
 }
 
@@ -75,7 +89,7 @@ static void gather(const struct wz_cli_trace *t, struct info *f)
 	for (uint32_t i = 0; i < t->tasks.n; i++) {
 		const struct wz_sim_task *k = &t->tasks.task[i];
 		const struct wz_profile *p = wz_sim_task_profile(&t->tasks, k);
-		enum class c = class_of(k, p);
+		enum job_class c = class_of(k, p);
 		f->class[c].jobs++;
 		f->class[c].gpu_milli =
 		        wz_usat_add(f->class[c].gpu_milli, (uint64_t)k->gpus * k->milli * p->tasks_min);
