@@ -6,8 +6,6 @@
 #include "os/file.h"
 #include "os/mem.h"
 
-#include <unistd.h>
-
 #define NODES "sn,cpu_milli,memory_mib,gpu,model\n"
 #define PODS "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\n"
 #define TWO_NODES NODES "n0,64000,262144,2,P100\nn1,96000,393216,8,G2\n"
@@ -293,7 +291,7 @@ static void test_write_refuses(void)
 	}
 }
 
-/* The real files, where this machine has them: $WZ_TRACES/openb. Figures of the trace's README. */
+/* The real files, where this machine has them: $TRACES, as for tools/run-paper. Figures of the trace's README. */
 static void test_published(void)
 {
 	static const struct {
@@ -309,14 +307,13 @@ static void test_published(void)
 	        {"gpuspec25", 8152, 60868, 85436},
 	        {"multigpu50", 9061, 113588, 137776},
 	};
-	const char *root = getenv("WZ_TRACES");
+	const char *traces = getenv("TRACES");
 	char nodes[512], pods[512];
-	root = root ? root : "/work/shared/traces";
-	(void)snprintf(nodes, sizeof nodes, "%s/openb/openb_node_list_gpu_node.csv", root);
-	if (access(nodes, R_OK) < 0)
-		tap_skip("the openb trace is not here: set WZ_TRACES");
+	if (!traces)
+		tap_skip("TRACES is not set: the folder with the openb traces (tools/run-paper --help)");
+	(void)snprintf(nodes, sizeof nodes, "%s/openb_node_list_gpu_node.csv", traces);
 	for (size_t i = 0; i < WZ_ARRAY_LEN(lists); i++) {
-		(void)snprintf(pods, sizeof pods, "%s/openb/openb_pod_list_%s.csv", root, lists[i].file);
+		(void)snprintf(pods, sizeof pods, "%s/openb_pod_list_%s.csv", traces, lists[i].file);
 		const char *paths[2] = {nodes, pods};
 		tap_eq_i64(load_init(&l, wz_os_mem()), 0, "init");
 		tap_eq_i64(wz_trace_load(paths, 2, NULL, wz_os_mem(), &l.nodes, &l.tasks, &err), 0, "%s", err.text);
