@@ -15,25 +15,25 @@ enum wz_exit {
 	WZ_EXIT_OK = 0,
 	WZ_EXIT_FAILED = 1,
 	WZ_EXIT_USAGE = 2,
-	WZ_EXIT_NOT_FOUND = 3,  /* a file, job, node that does not exist */
+	WZ_EXIT_NOT_FOUND = 3, /* a file, job, node that does not exist */
 	WZ_EXIT_INTERNAL = 125, /* our own failure in a verb that otherwise exits with a job's code */
 };
 
 struct wz_cli {
 	const struct wz_mem *mem;
 	struct wz_buf out; /* all that goes to stdout; written when the verb returns WZ_EXIT_OK */
-	bool colour;       /* of stdout */
+	bool colour; /* of stdout */
 };
 
 struct wz_verb {
 	const char *name, *summary; /* "gen", "write a generated trace" */
-	const char *usage;          /* "wz trace gen --like openb|lab|llm [options]" */
-	const char *examples;       /* lines, each "wz ..." or "# ..."; may be NULL */
-	const struct wz_opt *opts;  /* NULL: none */
+	const char *usage; /* "wz trace gen --like openb|lab|llm [options]" */
+	const char *examples; /* lines, each "wz ..." or "# ..."; may be NULL */
+	const struct wz_opt *opts; /* NULL: none */
 	const struct wz_verb *const *sub; /* nested verbs, ends with NULL; then no fn */
 	/* argv[0] is the first word after the verb. Returns enum wz_exit; has reported its error. */
 	int (*fn)(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv);
-	const char *more;           /* paragraphs after the options; may be NULL */
+	const char *more; /* paragraphs after the options; may be NULL */
 };
 
 extern const struct wz_verb wz_verb_root; /* verbs.c */

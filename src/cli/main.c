@@ -39,10 +39,7 @@ int wz_cli_usage(const struct wz_verb *v, const char *text)
 	return WZ_EXIT_USAGE;
 }
 
-void wz_cli_warn(struct wz_str text)
-{
-	say("wz: warning: ", text, "\n");
-}
+void wz_cli_warn(struct wz_str text) { say("wz: warning: ", text, "\n"); }
 
 int wz_cli_opts(const struct wz_verb *v, void *args, int argc, char **argv)
 {
@@ -123,8 +120,8 @@ static int unknown_verb(const struct wz_verb *group, const char *word)
 	for (const struct wz_verb *const *s = group->sub; *s; s++)
 		wz_near_offer(&near, wz_str((*s)->name));
 	(void)wz_err_set(&err, -EINVAL, "UnknownVerb", WZ_STR("no verb \""), wz_str(word), WZ_STR("\""),
-		near.best.len ? WZ_STR("; did you mean \"") : WZ_STR("; see wz help"), near.best,
-		near.best.len ? WZ_STR("\"?") : WZ_STR(""));
+	        near.best.len ? WZ_STR("; did you mean \"") : WZ_STR("; see wz help"), near.best,
+	        near.best.len ? WZ_STR("\"?") : WZ_STR(""));
 	return wz_cli_usage(group, err.text);
 }
 
@@ -170,11 +167,11 @@ static int help_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char *
 }
 
 const struct wz_verb wz_verb_help = {
-	.name = "help",
-	.summary = "what a verb does, its options and examples",
-	.usage = "wz help [VERB...]",
-	.examples = "wz help trace gen\n",
-	.fn = help_fn,
+        .name = "help",
+        .summary = "what a verb does, its options and examples",
+        .usage = "wz help [VERB...]",
+        .examples = "wz help trace gen\n",
+        .fn = help_fn,
 };
 
 static int run(struct wz_cli *cli, int argc, char **argv)
@@ -210,7 +207,9 @@ int main(int argc, char **argv)
 	struct wz_err err = {0};
 	wz_buf_init(&cli.out, cli.mem, OUT_MAX);
 	int code = run(&cli, argc > 0 ? argc - 1 : 0, argc > 0 ? argv + 1 : argv);
-	int rc = code != WZ_EXIT_OK ? 0 : cli.out.status < 0 ? cli.out.status : wz_fd_write_all(STDOUT_FILENO, wz_buf_str(&cli.out));
+	int rc = code != WZ_EXIT_OK   ? 0
+	         : cli.out.status < 0 ? cli.out.status
+	                              : wz_fd_write_all(STDOUT_FILENO, wz_buf_str(&cli.out));
 	if (rc < 0) {
 		(void)wz_file_err(&err, rc, "write", "standard output");
 		code = wz_cli_fail(&err);

@@ -9,7 +9,7 @@
 static int bad_value(const struct wz_opt *o, struct wz_str v, const char *expected, struct wz_err *err)
 {
 	return wz_err_set(err, -EINVAL, "BadValue", WZ_STR("--"), wz_str(o->name), WZ_STR(": \""), v,
-		WZ_STR("\"; expected "), wz_str(expected));
+	        WZ_STR("\"; expected "), wz_str(expected));
 }
 
 static int get_u64(const struct wz_opt *o, struct wz_str v, uint64_t *ret, struct wz_err *err)
@@ -24,14 +24,15 @@ static int get_u64(const struct wz_opt *o, struct wz_str v, uint64_t *ret, struc
 	if (rc == -EINVAL)
 		return bad_value(o, v, "a whole number, 0 or more", err);
 	return wz_err_set(err, -EINVAL, "BadValue", WZ_STR("--"), wz_str(o->name), WZ_STR(": "), v,
-		WZ_STR(" is too large; expected at most "), wz_str_u64(&n, o->max ? o->max : UINT64_MAX));
+	        WZ_STR(" is too large; expected at most "), wz_str_u64(&n, o->max ? o->max : UINT64_MAX));
 }
 
 static int get_range(const struct wz_opt *o, struct wz_str v, struct wz_range *ret, struct wz_err *err)
 {
 	struct wz_str last = v, first = wz_str_split(&last, '-');
 	struct wz_range r;
-	if (wz_str_parse_u64(first, &r.first) == -EINVAL || (last.ptr && wz_str_parse_u64(last, &r.last) == -EINVAL))
+	if (wz_str_parse_u64(first, &r.first) == -EINVAL ||
+	        (last.ptr && wz_str_parse_u64(last, &r.last) == -EINVAL))
 		return bad_value(o, v, "a number or a range such as 42-51", err);
 	int rc = get_u64(o, first, &r.first, err);
 	r.last = r.first;
@@ -51,7 +52,8 @@ static int get_list(const struct wz_opt *o, struct wz_str v, struct wz_list *l, 
 		if (item.len == 0)
 			return bad_value(o, item, "a comma-separated list without empty items", err);
 		if (l->n == WZ_LIST_MAX)
-			return wz_err_set(err, -EINVAL, "BadValue", WZ_STR("--"), wz_str(o->name), WZ_STR(": more than 256 items"));
+			return wz_err_set(err, -EINVAL, "BadValue", WZ_STR("--"), wz_str(o->name),
+			        WZ_STR(": more than 256 items"));
 		l->item[l->n++] = item;
 	}
 	return 0;
@@ -80,7 +82,7 @@ static int set_value(const struct wz_opt *o, void *args, struct wz_str v, struct
 		rc = o->type == WZ_OPT_SIZE ? wz_bytes_parse(v, &x, err) : wz_duration_parse(v, &x, err);
 		if (rc < 0)
 			return wz_err_set(err, -EINVAL, "BadValue", WZ_STR("--"), wz_str(o->name), WZ_STR(": "),
-				wz_str(err ? err->text : ""));
+			        wz_str(err ? err->text : ""));
 		*(uint64_t *)to = x;
 		return 0;
 	}
@@ -113,15 +115,15 @@ static int unknown_option(const struct wz_opt *table, struct wz_str name, struct
 		wz_near_offer(&near, wz_str(o->name));
 	wz_near_offer(&near, WZ_STR("help"));
 	if (near.best.len)
-		return wz_err_set(err, -EINVAL, "UnknownOption", WZ_STR("unknown option --"), name, WZ_STR("; did you mean --"),
-			near.best, WZ_STR("?"));
+		return wz_err_set(err, -EINVAL, "UnknownOption", WZ_STR("unknown option --"), name,
+		        WZ_STR("; did you mean --"), near.best, WZ_STR("?"));
 	return wz_err_set(err, -EINVAL, "UnknownOption", WZ_STR("unknown option --"), name, WZ_STR("; see --help"));
 }
 
 static int missing_value(const struct wz_opt *o, struct wz_err *err)
 {
 	return wz_err_set(err, -EINVAL, "MissingValue", WZ_STR("--"), wz_str(o->name), WZ_STR(" needs a value: "),
-		wz_str(o->value));
+	        wz_str(o->value));
 }
 
 /* argv[*i] is "--name" or "--name=value". */
@@ -148,8 +150,8 @@ static int parse_short(const struct wz_opt *table, void *args, int argc, char **
 	for (const char *p = argv[*i] + 1; *p; p++) {
 		const struct wz_opt *o = find_short(table, *p);
 		if (!o)
-			return wz_err_set(err, -EINVAL, "UnknownOption", WZ_STR("unknown option -"), (struct wz_str){p, 1},
-				WZ_STR("; see --help"));
+			return wz_err_set(err, -EINVAL, "UnknownOption", WZ_STR("unknown option -"),
+			        (struct wz_str){p, 1}, WZ_STR("; see --help"));
 		if (o->type == WZ_OPT_FLAG) {
 			(void)set_value(o, args, WZ_STR(""), err);
 			continue;

@@ -3,13 +3,13 @@
 #include "cli/cli.h"
 
 static const struct wz_verb *const verbs[] = {
-	&wz_verb_sim_pack,
-	NULL,
+        &wz_verb_sim_pack,
+        NULL,
 };
 
 const struct wz_verb wz_verb_sim = {
-	.name = "sim",
-	.summary = "experiments in virtual time",
-	.usage = "wz sim VERB [options]",
-	.sub = verbs,
+        .name = "sim",
+        .summary = "experiments in virtual time",
+        .usage = "wz sim VERB [options]",
+        .sub = verbs,
 };

@@ -13,7 +13,7 @@ struct wz_table {
 	struct wz_arena arena;
 	struct wz_str *cell;
 	uint32_t n, cap, n_columns;
-	uint32_t right;      /* bit i: column i is aligned to the right */
+	uint32_t right; /* bit i: column i is aligned to the right */
 	int status;
 };
 

@@ -4,20 +4,20 @@
 #include "os/file.h"
 
 static const struct wz_verb *const verbs[] = {
-	&wz_verb_trace_gen,
-	&wz_verb_trace_info,
-	&wz_verb_trace_convert,
-	&wz_verb_trace_check,
-	NULL,
+        &wz_verb_trace_gen,
+        &wz_verb_trace_info,
+        &wz_verb_trace_convert,
+        &wz_verb_trace_check,
+        NULL,
 };
 
 const struct wz_verb wz_verb_trace = {
-	.name = "trace",
-	.summary = "traces: generate, look into, convert, check",
-	.usage = "wz trace VERB [options]",
-	.examples = "wz trace gen --like lab --out /tmp/lab\n"
-		    "wz trace info /tmp/lab/trace.wz\n",
-	.sub = verbs,
+        .name = "trace",
+        .summary = "traces: generate, look into, convert, check",
+        .usage = "wz trace VERB [options]",
+        .examples = "wz trace gen --like lab --out /tmp/lab\n"
+                    "wz trace info /tmp/lab/trace.wz\n",
+        .sub = verbs,
 };
 
 int wz_cli_trace_init(struct wz_cli_trace *t, const struct wz_mem *mem, struct wz_err *err)
@@ -38,7 +38,7 @@ void wz_cli_trace_release(struct wz_cli_trace *t)
 }
 
 int wz_cli_trace_format(struct wz_str name, const struct wz_trace_format *none, const struct wz_trace_format **ret,
-	struct wz_err *err)
+        struct wz_err *err)
 {
 	const struct wz_trace_format *f = name.ptr ? wz_trace_format_find(name, err) : none;
 	if (name.ptr && !f)
@@ -58,13 +58,14 @@ static const char *path_in(struct wz_buf *b, struct wz_str dir, const char *name
 	return wz_buf_z(b);
 }
 
-static int write_file(struct wz_cli *cli, struct wz_str dir, const char *name, const struct wz_buf *text, struct wz_err *err)
+static int write_file(
+        struct wz_cli *cli, struct wz_str dir, const char *name, const struct wz_buf *text, struct wz_err *err)
 {
 	struct wz_buf path;
 	wz_buf_init(&path, cli->mem, 65536);
 	const char *p = path_in(&path, dir, name);
 	int rc = path.status < 0 ? wz_file_err(err, -ENAMETOOLONG, "write", name)
-				 : wz_file_write(p, wz_buf_str(text), 0666, err);
+	                         : wz_file_write(p, wz_buf_str(text), 0666, err);
 	if (rc == 0) {
 		wz_buf_addz(&cli->out, p);
 		wz_buf_addc(&cli->out, '\n');
@@ -73,7 +74,8 @@ static int write_file(struct wz_cli *cli, struct wz_str dir, const char *name, c
 	return rc;
 }
 
-int wz_cli_trace_write(struct wz_cli *cli, const struct wz_cli_trace *t, const struct wz_trace_format *f, struct wz_str dir)
+int wz_cli_trace_write(
+        struct wz_cli *cli, const struct wz_cli_trace *t, const struct wz_trace_format *f, struct wz_str dir)
 {
 	struct wz_err err = {0};
 	struct wz_buf text[2];
@@ -87,7 +89,7 @@ int wz_cli_trace_write(struct wz_cli *cli, const struct wz_cli_trace *t, const s
 		what[1] = 0;
 	if (to_stdout && what[0] && what[1])
 		rc = wz_err_set(&err, -EINVAL, "Usage", WZ_STR("the "), wz_str(f->name),
-			WZ_STR(" format has two files; give a directory with --out"));
+		        WZ_STR(" format has two files; give a directory with --out"));
 	for (unsigned i = 0; i < 2; i++) {
 		wz_buf_init(&text[i], cli->mem, WZ_TRACE_BYTES_MAX);
 		if (rc == 0 && what[i])

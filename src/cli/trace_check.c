@@ -2,13 +2,17 @@
 /* Reads a trace strictly, and looks for jobs that no node could ever run: usually a wrong unit. */
 #include "cli/trace.h"
 
-struct args { struct wz_str from; bool strict; };
+struct args {
+	struct wz_str from;
+	bool strict;
+};
 
 static const struct wz_opt opts[] = {
-	{"from", 'f', WZ_OPT_STRING, "openb|wz", "format of the files (found by their first lines)",
-		offsetof(struct args, from), 0},
-	{"strict", 0, WZ_OPT_FLAG, NULL, "a job that no node can run is an error (exit 1)", offsetof(struct args, strict), 0},
-	WZ_OPT_END,
+        {"from", 'f', WZ_OPT_STRING, "openb|wz", "format of the files (found by their first lines)",
+                offsetof(struct args, from), 0},
+        {"strict", 0, WZ_OPT_FLAG, NULL, "a job that no node can run is an error (exit 1)",
+                offsetof(struct args, strict), 0},
+        WZ_OPT_END,
 };
 
 static bool node_can_run(const struct wz_ev_node *n, const struct wz_sim_task *t, const struct wz_profile *p)
@@ -42,7 +46,7 @@ static uint32_t check_jobs(const struct wz_cli_trace *t, uint8_t *verdict)
 		if (hopeless++ == 0) {
 			struct wz_err e = {0};
 			(void)wz_err_set(&e, -ERANGE, "NoNode", WZ_STR("the job \""), k->name,
-				WZ_STR("\" asks for more than any node has"));
+			        WZ_STR("\" asks for more than any node has"));
 			wz_cli_warn(wz_str(e.text));
 		}
 	}
@@ -98,10 +102,10 @@ static int check_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char 
 }
 
 const struct wz_verb wz_verb_trace_check = {
-	.name = "check",
-	.summary = "read a trace and say what is wrong with it",
-	.usage = "wz trace check [--from FORMAT] [--strict] FILE...",
-	.examples = "wz trace check nodes.csv pods.csv\n",
-	.opts = opts,
-	.fn = check_fn,
+        .name = "check",
+        .summary = "read a trace and say what is wrong with it",
+        .usage = "wz trace check [--from FORMAT] [--strict] FILE...",
+        .examples = "wz trace check nodes.csv pods.csv\n",
+        .opts = opts,
+        .fn = check_fn,
 };

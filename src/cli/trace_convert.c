@@ -6,11 +6,12 @@ struct args {
 };
 
 static const struct wz_opt opts[] = {
-	{"from", 'f', WZ_OPT_STRING, "openb|wz", "format of the files (found by their first lines)",
-		offsetof(struct args, from), 0},
-	{"to", 't', WZ_OPT_STRING, "openb|wz", "format to write (needed)", offsetof(struct args, to), 0},
-	{"out", 'o', WZ_OPT_STRING, "DIR", "directory for the files (.); - prints one file", offsetof(struct args, out), 0},
-	WZ_OPT_END,
+        {"from", 'f', WZ_OPT_STRING, "openb|wz", "format of the files (found by their first lines)",
+                offsetof(struct args, from), 0},
+        {"to", 't', WZ_OPT_STRING, "openb|wz", "format to write (needed)", offsetof(struct args, to), 0},
+        {"out", 'o', WZ_OPT_STRING, "DIR", "directory for the files (.); - prints one file",
+                offsetof(struct args, out), 0},
+        WZ_OPT_END,
 };
 
 static int convert_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
@@ -39,11 +40,11 @@ static int convert_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, cha
 }
 
 const struct wz_verb wz_verb_trace_convert = {
-	.name = "convert",
-	.summary = "write a trace in another format",
-	.usage = "wz trace convert [--from FORMAT] --to FORMAT [--out DIR] FILE...",
-	.examples = "wz trace convert --to wz --out - nodes.csv pods.csv > trace.wz\n"
-		    "wz trace convert --to openb --out /tmp/csv trace.wz\n",
-	.opts = opts,
-	.fn = convert_fn,
+        .name = "convert",
+        .summary = "write a trace in another format",
+        .usage = "wz trace convert [--from FORMAT] --to FORMAT [--out DIR] FILE...",
+        .examples = "wz trace convert --to wz --out - nodes.csv pods.csv > trace.wz\n"
+                    "wz trace convert --to openb --out /tmp/csv trace.wz\n",
+        .opts = opts,
+        .fn = convert_fn,
 };

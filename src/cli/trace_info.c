@@ -5,31 +5,40 @@
 #include "cli/table.h"
 #include "cli/trace.h"
 
-struct args { struct wz_str from; bool json; };
+struct args {
+	struct wz_str from;
+	bool json;
+};
 
 static const struct wz_opt opts[] = {
-	{"from", 'f', WZ_OPT_STRING, "openb|wz", "format of the files (found by their first lines)",
-		offsetof(struct args, from), 0},
-	{"json", 0, WZ_OPT_FLAG, NULL, "one JSON document", offsetof(struct args, json), 0},
-	WZ_OPT_END,
+        {"from", 'f', WZ_OPT_STRING, "openb|wz", "format of the files (found by their first lines)",
+                offsetof(struct args, from), 0},
+        {"json", 0, WZ_OPT_FLAG, NULL, "one JSON document", offsetof(struct args, json), 0},
+        WZ_OPT_END,
 };
 
 /* Classes by the devices of one task; several tasks count as a gang whatever they ask. */
-enum class { CPU_ONLY, SHARE, ONE, TWO, FOUR, EIGHT, OTHER, GANG, CLASSES };
-static const char *const class_names[CLASSES] = {"cpu-only", "share", "1 GPU", "2 GPUs", "4 GPUs", "8 GPUs", "other", "gang"};
-static const char *const class_keys[CLASSES] = {"cpu_only", "share", "gpus_1", "gpus_2", "gpus_4", "gpus_8", "other", "gang"};
+enum job_class { CPU_ONLY, SHARE, ONE, TWO, FOUR, EIGHT, OTHER, GANG, CLASSES };
+static const char *const class_names[CLASSES] = {
+        "cpu-only", "share", "1 GPU", "2 GPUs", "4 GPUs", "8 GPUs", "other", "gang"};
+static const char *const class_keys[CLASSES] = {
+        "cpu_only", "share", "gpus_1", "gpus_2", "gpus_4", "gpus_8", "other", "gang"};
 
-struct model_sum { uint64_t nodes, gpus, cpu_milli, mem_mib; };
+struct model_sum {
+	uint64_t nodes, gpus, cpu_milli, mem_mib;
+};
 
 struct info {
 	struct model_sum model[WZ_MODELS_MAX + 1]; /* by index in nodes.model; the last: nodes without a device */
-	uint64_t mixed;                            /* nodes of several models; counted at their first */
-	struct { uint64_t jobs, gpu_milli, cpu_milli; } class[CLASSES];
+	uint64_t mixed; /* nodes of several models; counted at their first */
+	struct {
+		uint64_t jobs, gpu_milli, cpu_milli;
+	} class[CLASSES];
 	struct wz_sim_totals have, want;
 	int64_t first_us, last_us;
 };
 
-static enum class class_of(const struct wz_sim_task *t, const struct wz_profile *p)
+static enum job_class class_of(const struct wz_sim_task *t, const struct wz_profile *p)
 {
 	if (p->tasks_max > 1)
 		return GANG;
@@ -38,11 +47,16 @@ static enum class class_of(const struct wz_sim_task *t, const struct wz_profile 
 	if (t->milli < WZ_WHOLE)
 		return SHARE;
 	switch (t->gpus) {
-	case 1: return ONE;
-	case 2: return TWO;
-	case 4: return FOUR;
-	case 8: return EIGHT;
-	default: return OTHER;
+	case 1:
+		return ONE;
+	case 2:
+		return TWO;
+	case 4:
+		return FOUR;
+	case 8:
+		return EIGHT;
+	default:
+		return OTHER;
 	}
 }
 
@@ -75,9 +89,10 @@ static void gather(const struct wz_cli_trace *t, struct info *f)
 	for (uint32_t i = 0; i < t->tasks.n; i++) {
 		const struct wz_sim_task *k = &t->tasks.task[i];
 		const struct wz_profile *p = wz_sim_task_profile(&t->tasks, k);
-		enum class c = class_of(k, p);
+		enum job_class c = class_of(k, p);
 		f->class[c].jobs++;
-		f->class[c].gpu_milli = wz_usat_add(f->class[c].gpu_milli, (uint64_t)k->gpus * k->milli * p->tasks_min);
+		f->class[c].gpu_milli =
+		        wz_usat_add(f->class[c].gpu_milli, (uint64_t)k->gpus * k->milli * p->tasks_min);
 		f->class[c].cpu_milli = wz_usat_add(f->class[c].cpu_milli, (uint64_t)k->cpu_milli * p->tasks_min);
 		if (k->submit_us < 0)
 			continue;
@@ -127,7 +142,8 @@ static void show_jobs(struct wz_cli *cli, const struct wz_cli_trace *t, const st
 {
 	struct wz_table table;
 	wz_table_init(&table, cli->mem, 5, 0x1e);
-	for (const char *const *h = (const char *const[]){"CLASS", "JOBS", "GPU DEMAND", "% OF GPU", "VCPU", NULL}; *h; h++)
+	for (const char *const *h = (const char *const[]){"CLASS", "JOBS", "GPU DEMAND", "% OF GPU", "VCPU", NULL};
+	        *h; h++)
 		wz_table_addz(&table, *h);
 	for (uint32_t c = 0; c < CLASSES; c++) {
 		if (!f->class[c].jobs)
@@ -231,7 +247,8 @@ static void show_json(struct wz_cli *cli, const struct wz_cli_trace *t, const st
 	for (uint32_t i = 0; i <= WZ_MODELS_MAX; i++) {
 		if (!f->model[i].nodes && !f->model[i].gpus)
 			continue;
-		json_model(b, i < WZ_MODELS_MAX ? t->nodes.model[i].name : (struct wz_str){NULL, 0}, &f->model[i], first);
+		json_model(b, i < WZ_MODELS_MAX ? t->nodes.model[i].name : (struct wz_str){NULL, 0}, &f->model[i],
+		        first);
 		first = false;
 	}
 	wz_buf_addz(b, "],\"classes\":{");
@@ -288,11 +305,11 @@ static int info_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char *
 }
 
 const struct wz_verb wz_verb_trace_info = {
-	.name = "info",
-	.summary = "what a trace holds: nodes by model, jobs by class, demand",
-	.usage = "wz trace info [--from FORMAT] [--json] FILE...",
-	.examples = "wz trace info nodes.csv pods.csv\n"
-		    "wz trace info --json trace.wz\n",
-	.opts = opts,
-	.fn = info_fn,
+        .name = "info",
+        .summary = "what a trace holds: nodes by model, jobs by class, demand",
+        .usage = "wz trace info [--from FORMAT] [--json] FILE...",
+        .examples = "wz trace info nodes.csv pods.csv\n"
+                    "wz trace info --json trace.wz\n",
+        .opts = opts,
+        .fn = info_fn,
 };

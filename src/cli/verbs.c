@@ -3,18 +3,18 @@
 #include "cli/cli.h"
 
 static const struct wz_verb *const verbs[] = {
-	&wz_verb_sim,
-	&wz_verb_trace,
-	&wz_verb_help,
-	NULL,
+        &wz_verb_sim,
+        &wz_verb_trace,
+        &wz_verb_help,
+        NULL,
 };
 
 const struct wz_verb wz_verb_root = {
-	.name = "wz",
-	.summary = "WhaleZEN schedules AI work onto accelerators",
-	.usage = "wz VERB [options]",
-	.examples = "wz trace gen --like openb --seed 1 --out /tmp/t\n"
-		    "wz trace info /tmp/t/nodes.csv /tmp/t/pods.csv\n"
-		    "wz help trace gen\n",
-	.sub = verbs,
+        .name = "wz",
+        .summary = "WhaleZEN schedules AI work onto accelerators",
+        .usage = "wz VERB [options]",
+        .examples = "wz trace gen --like openb --seed 1 --out /tmp/t\n"
+                    "wz trace info /tmp/t/nodes.csv /tmp/t/pods.csv\n"
+                    "wz help trace gen\n",
+        .sub = verbs,
 };

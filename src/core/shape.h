@@ -18,13 +18,13 @@ struct wz_shape {
 	int64_t cu_milli;
 	uint32_t bw_gbps, free_pct, util_milli;
 	uint8_t link, link_preferred, any_model;
-	uint8_t plain; /* only cpu, mem, count, milli and models matter: the fast path of fit */
+	uint8_t special; /* asks for what only the careful path of fit checks: class, link, bandwidth, ... */
 	struct wz_model_set allowed;
 	struct wz_model_set first; /* models of the first preference; all when no order was given */
 };
 
-/* The devices that a shape takes on a given model, and of each the compute and the bytes: all it has of a whole device,
- * 0 where nothing was asked and the size is not known. count 0 with ok: no devices asked. */
+/* The devices that a shape takes on a given model, of each the compute, and the bytes that it must have; 0: only the
+ * share of memory that goes with the compute. count 0 with ok: no devices asked. */
 struct wz_need {
 	uint32_t count;
 	int32_t milli;
