@@ -73,7 +73,7 @@ static void check_text_of(struct wz_str s)
 }
 
 typedef int entry_fn(struct wz_profile *p, struct wz_str key, struct wz_str value, const struct wz_catalogue *c,
-                     struct wz_err *err);
+        struct wz_err *err);
 
 static void check_entry(entry_fn *fn, struct wz_str key, struct wz_str value)
 {

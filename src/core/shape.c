@@ -16,9 +16,9 @@ struct words {
 static struct words words_of(const struct wz_shape *s)
 {
 	struct words r = {{(uint64_t)s->cpu, (uint64_t)s->mem, (uint64_t)s->count << 32 | (uint32_t)s->milli,
-	                   (uint64_t)s->dev_mem, (uint64_t)s->dev_class_g << 32 | s->bw_gbps, (uint64_t)s->dev_mem_total,
-	                   (uint64_t)s->cu_milli, (uint64_t)s->free_pct << 32 | s->util_milli,
-	                   (uint64_t)s->link << 16 | (uint64_t)(s->link_preferred != 0) << 8 | (s->any_model != 0)}};
+	        (uint64_t)s->dev_mem, (uint64_t)s->dev_class_g << 32 | s->bw_gbps, (uint64_t)s->dev_mem_total,
+	        (uint64_t)s->cu_milli, (uint64_t)s->free_pct << 32 | s->util_milli,
+	        (uint64_t)s->link << 16 | (uint64_t)(s->link_preferred != 0) << 8 | (s->any_model != 0)}};
 	for (unsigned i = 0; i < SET_WORDS; i++) {
 		r.w[9 + i] = s->allowed.w[i];
 		r.w[9 + SET_WORDS + i] = s->first.w[i];
@@ -117,7 +117,7 @@ int wz_shapes_intern(struct wz_shapes *t, const struct wz_shape *s, wz_shape_id 
 	if (t->n == WZ_SHAPES_MAX)
 		return -E2BIG;
 	if (wz_grow(t->mem, &t->shape, &t->cap, t->n + 1, sizeof *t->shape) < 0 ||
-	    wz_grow(t->mem, &t->next, &t->next_cap, t->n + 1, sizeof *t->next) < 0)
+	        wz_grow(t->mem, &t->next, &t->next_cap, t->n + 1, sizeof *t->next) < 0)
 		return -ENOMEM;
 	t->next[t->n] = WZ_NONE;
 	if (head != WZ_NONE) {
@@ -131,10 +131,7 @@ int wz_shapes_intern(struct wz_shapes *t, const struct wz_shape *s, wz_shape_id 
 	return 0;
 }
 
-static int64_t div_up(int64_t a, int64_t b)
-{
-	return a / b + (a % b != 0);
-}
+static int64_t div_up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
 /* As many devices as deliver the compute units and the total memory. One that is enough for the compute units gives the
  * share of itself that they are. */
@@ -167,6 +164,8 @@ struct wz_need wz_shape_need(const struct wz_shape *s, const struct wz_model *mo
 		if (!s->cu_milli && !s->dev_mem_total)
 			return need;
 		need = derive(s, cu, mem);
+		if (!need.ok)
+			return need;
 	} else {
 		if (s->cu_milli && (cu <= 0 || s->cu_milli > cu * s->count))
 			need.ok = false;

@@ -11,7 +11,9 @@
 
 #include "core/profile.h"
 
-struct wz_translation { const char *origin, *key, *says; };
+struct wz_translation {
+	const char *origin, *key, *says;
+};
 extern const struct wz_translation wz_translations[];
 extern const unsigned wz_translations_n;
 
@@ -19,13 +21,13 @@ extern const unsigned wz_translations_n;
  * of us), 0 when it is not of the table, -EINVAL for a bad value, -EOPNOTSUPP "Untranslatable" for what a profile cannot
  * say (MIG slices, a list of device UUIDs, a share of several devices). Resources first, annotations after them. */
 int wz_translate_entry(struct wz_profile *p, struct wz_str key, struct wz_str value, const struct wz_catalogue *c,
-                       struct wz_err *err);
+        struct wz_err *err);
 
 /* An option of sbatch, with or without "--"; a task is what runs on one node. The same returns. */
 int wz_translate_slurm(struct wz_profile *p, struct wz_str key, struct wz_str value, const struct wz_catalogue *c,
-                       struct wz_err *err);
+        struct wz_err *err);
 /* "gpu:a100:2", "gpu:2", "gpu", "mps:50", a comma list, with or without "gres/" or "gres:" before an item. */
-int wz_translate_slurm_gres(struct wz_profile *p, struct wz_str value, const struct wz_catalogue *c,
-                            struct wz_err *err);
+int wz_translate_slurm_gres(
+        struct wz_profile *p, struct wz_str value, const struct wz_catalogue *c, struct wz_err *err);
 
 #endif

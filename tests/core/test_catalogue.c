@@ -17,26 +17,28 @@ static const char *found(const char *name)
 
 static void test_find(void)
 {
-	static const struct { const char *name, *model; } cases[] = {
-		{"A100-SXM4-80GB", "A100-SXM4-80GB"},
-		{"NVIDIA A100-SXM4-80GB", "A100-SXM4-80GB"},
-		{"nvidia_a100 sxm4-80gb", "A100-SXM4-80GB"},
-		{"NVIDIA A100 80GB PCIe", "A100-PCIe-80GB"},
-		{"Tesla T4", "T4"},
-		{"t4", "T4"},
-		{"V100M16", "V100-SXM2-16GB"}, /* openb */
-		{"V100M32", "V100-SXM2-32GB"},
-		{"P100", "P100-PCIe-16GB"},
-		{"A10", "A10"},
-		{"G2", ""},
-		{"G3", ""},
-		{"gh200", "GH200-96GB"}, /* a family of one */
-		{"a100", ""},            /* of several */
-		{"Ascend910B2", "Ascend-910B2"},
-		{"NVIDIA GeForce RTX 3090", "RTX-3090"},
-		{"", ""},
-		{" -_", ""},
-		{"a name that is longer than any name of a device model can be in this catalogue", ""},
+	static const struct {
+		const char *name, *model;
+	} cases[] = {
+	        {"A100-SXM4-80GB", "A100-SXM4-80GB"},
+	        {"NVIDIA A100-SXM4-80GB", "A100-SXM4-80GB"},
+	        {"nvidia_a100 sxm4-80gb", "A100-SXM4-80GB"},
+	        {"NVIDIA A100 80GB PCIe", "A100-PCIe-80GB"},
+	        {"Tesla T4", "T4"},
+	        {"t4", "T4"},
+	        {"V100M16", "V100-SXM2-16GB"}, /* openb */
+	        {"V100M32", "V100-SXM2-32GB"},
+	        {"P100", "P100-PCIe-16GB"},
+	        {"A10", "A10"},
+	        {"G2", ""},
+	        {"G3", ""},
+	        {"gh200", "GH200-96GB"}, /* a family of one */
+	        {"a100", ""}, /* of several */
+	        {"Ascend910B2", "Ascend-910B2"},
+	        {"NVIDIA GeForce RTX 3090", "RTX-3090"},
+	        {"", ""},
+	        {" -_", ""},
+	        {"a name that is longer than any name of a device model can be in this catalogue", ""},
 	};
 	for (size_t i = 0; i < WZ_ARRAY_LEN(cases); i++)
 		tap_eq_str(wz_str(found(cases[i].name)), wz_str(cases[i].model), "%s", cases[i].name);
@@ -48,10 +50,11 @@ static void test_every_name(void)
 		wz_model_id m = {0};
 		char text[256];
 		struct wz_buf b;
-		tap_eq_i64(wz_catalogue_find(&cat, wz_str(cat.model[i].name), &m, NULL), 0, "%s", cat.model[i].name);
+		tap_eq_i64(
+		        wz_catalogue_find(&cat, wz_str(cat.model[i].name), &m, NULL), 0, "%s", cat.model[i].name);
 		tap_eq_i64(m.v, i, "%s is found", cat.model[i].name);
 		tap_eq_str(wz_catalogue_spelling(&cat, wz_str(cat.model[i].name)), wz_str(cat.model[i].name),
-		           "canonical names are spelled as they are");
+		        "canonical names are spelled as they are");
 		wz_buf_init_fixed(&b, text, sizeof text);
 		wz_buf_addz(&b, cat.model[i].vendor);
 		wz_buf_addc(&b, ' ');
@@ -59,8 +62,8 @@ static void test_every_name(void)
 		tap_eq_i64(wz_catalogue_find(&cat, wz_buf_str(&b), &m, NULL), 0, "%s", wz_buf_z(&b));
 		tap_ok(!strchr(cat.model[i].name, ' '), "%s has a blank", cat.model[i].name);
 		if (cat.model[i].mem_bytes)
-			tap_eq_i64(wz_memory_class_g(cat.model[i].mem_bytes), cat.model[i].class_g, "the class of %s",
-			           cat.model[i].name);
+			tap_eq_i64(wz_memory_class_g(cat.model[i].mem_bytes), cat.model[i].class_g,
+			        "the class of %s", cat.model[i].name);
 	}
 }
 
@@ -95,8 +98,9 @@ static void test_errors(void)
 	wz_model_id m;
 	tap_eq_i64(wz_catalogue_find(&cat, WZ_STR("RTX 3091"), &m, &err), -ENOENT, "a typo");
 	tap_eq_str(wz_str(err.reason), WZ_STR("UnknownModel"), "reason");
-	tap_eq_str(wz_str(err.text), WZ_STR("no device model or family is called \"RTX 3091\"; nearest: RTX-3090, RTX-4090, RTX-5090"),
-	           "the nearest, best first");
+	tap_eq_str(wz_str(err.text),
+	        WZ_STR("no device model or family is called \"RTX 3091\"; nearest: RTX-3090, RTX-4090, RTX-5090"),
+	        "the nearest, best first");
 	tap_eq_i64(wz_catalogue_find(&cat, WZ_STR("H10O"), &m, &err), -ENOENT, "a typo");
 	tap_ok(strstr(err.text, "nearest: h100"), "%s", err.text);
 	tap_eq_i64(wz_catalogue_find(&cat, WZ_STR("zebra crossing"), &m, &err), -ENOENT, "nothing near");
@@ -180,7 +184,8 @@ static int declare_work(const struct wz_mem *mem)
 		if (rc < 0) {
 			tap_ok(c.n == before, "a failure declares nothing");
 			tap_eq_i64(wz_catalogue_match(&c, wz_str(name), &s, NULL), -ENOENT, "nor a name");
-			tap_eq_i64(wz_catalogue_declare(&c, wz_str(name), NULL, &m, NULL), 0, "it can be tried again");
+			tap_eq_i64(
+			        wz_catalogue_declare(&c, wz_str(name), NULL, &m, NULL), 0, "it can be tried again");
 			tap_eq_i64(m.v, before, "and gets the same number");
 		}
 	}
@@ -208,9 +213,26 @@ static void test_out_of_memory(void)
 
 static void test_classes(void)
 {
-	static const struct { uint64_t mib; uint32_t g; } cases[] = {
-		{81559, 80}, {81920, 80}, {40960, 40}, {15109, 16}, {22919, 24}, {46068, 48}, {95830, 94}, {97871, 96},
-		{143771, 141}, {144384, 141}, {11441, 12}, {11264, 11}, {196608, 192}, {0, 0}, {1024, 0}, {400000, 0},
+	static const struct {
+		uint64_t mib;
+		uint32_t g;
+	} cases[] = {
+	        {81559, 80},
+	        {81920, 80},
+	        {40960, 40},
+	        {15109, 16},
+	        {22919, 24},
+	        {46068, 48},
+	        {95830, 94},
+	        {97871, 96},
+	        {143771, 141},
+	        {144384, 141},
+	        {11441, 12},
+	        {11264, 11},
+	        {196608, 192},
+	        {0, 0},
+	        {1024, 0},
+	        {400000, 0},
 	};
 	uint32_t below, above;
 	for (size_t i = 0; i < WZ_ARRAY_LEN(cases); i++)
@@ -221,7 +243,8 @@ static void test_classes(void)
 	tap_eq_i64(above, 94, "above");
 	tap_ok(!wz_memory_class_known(1, &below, &above) && below == 0 && above == 8, "below all");
 	tap_ok(!wz_memory_class_known(1000, &below, &above) && below == 288 && above == 0, "above all");
-	tap_ok(wz_memory_class_example(80) && !wz_memory_class_example(81) && !wz_memory_class_example(0), "examples");
+	tap_ok(wz_memory_class_example(80) && !wz_memory_class_example(81) && !wz_memory_class_example(0),
+	        "examples");
 }
 
 int main(void)

@@ -77,7 +77,7 @@ static void check_bad(struct wz_str in, struct wz_str want, unsigned line)
 	tap_eq_i64(err.code, rc, "profile.txt:%u: code", line);
 	tap_eq_str(wz_str(err.reason), reason, "profile.txt:%u: %s", line, err.text);
 	tap_ok(caret_column(err.text) == column, "profile.txt:%u: caret at %" PRIu64 ", want %" PRIu64 "\n%s", line,
-	       caret_column(err.text), column, err.text);
+	        caret_column(err.text), column, err.text);
 	for (size_t i = 0; i < sizeof p; i++)
 		if (((unsigned char *)&p)[i] != 0x5a) {
 			tap_ok(false, "profile.txt:%u: a failure wrote a result", line);
@@ -126,34 +126,40 @@ static void test_error_texts(void)
 	char longest[WZ_PROFILE_TEXT_MAX + 2];
 	struct wz_profile p;
 	struct wz_err err;
-	expect_error("gpus=1 gpu-mem=81G cpus=4",
-	             "no card is sold as 81G; nearest: 80G (A100-PCIe-80GB), 94G (H100-NVL-94GB); for exact bytes write 81Gi\n"
-	             "gpus=1 gpu-mem=81G cpus=4\n"
-	             "               ^");
+	expect_error("gpus=1 gpu-mem=81G cpus=4", "no card is sold as 81G; nearest: 80G (A100-PCIe-80GB), 94G "
+	                                          "(H100-NVL-94GB); for exact bytes write 81Gi\n"
+	                                          "gpus=1 gpu-mem=81G cpus=4\n"
+	                                          "               ^");
 	expect_error("gpus=1 gpumem=80G", "no key \"gpumem\"; did you mean gpu-mem\n"
 	                                  "gpus=1 gpumem=80G\n"
 	                                  "       ^");
 	expect_error("gpus=1\ngpu-type=h100,rtx3091\ncpus=4",
-	             "gpu-type: no device model or family is called \"rtx3091\"; nearest: RTX-3090, RTX-4090, RTX-5090\n"
-	             "gpu-type=h100,rtx3091\n"
-	             "              ^");
-	expect_error("colour=red", "no key \"colour\"; the keys are gpus, gpu-share, gpu-mem, gpu-mem-total, cu, gpu-type, "
-	                           "link, free, bw, util, cpus, mem, time, tasks, kind, preempt\n"
-	                           "colour=red\n"
-	                           "^");
-	expect_error("gpus=\xe5\x85\xab cpus=x\xff", "gpus: \"\xe5\x85\xab\" is not a number of devices, such as 4 or 0.5\n"
-	                                             "gpus=? cpus=x?\n"
-	                                             "     ^");
+	        "gpu-type: no device model or family is called \"rtx3091\"; nearest: RTX-3090, RTX-4090, RTX-5090\n"
+	        "gpu-type=h100,rtx3091\n"
+	        "              ^");
+	expect_error("colour=red",
+	        "no key \"colour\"; the keys are gpus, gpu-share, gpu-mem, gpu-mem-total, cu, gpu-type, "
+	        "link, free, bw, util, cpus, mem, time, tasks, kind, preempt\n"
+	        "colour=red\n"
+	        "^");
+	expect_error("gpus=\xe5\x85\xab cpus=x\xff",
+	        "gpus: \"\xe5\x85\xab\" is not a number of devices, such as 4 or 0.5\n"
+	        "gpus=? cpus=x?\n"
+	        "     ^");
 	/* far into a long line: what is around the place */
-	expect_error("gpu-type=a100,h100,v100,p100,h200,h20,b200,gb200,l40s,l40,l4,t4,a10,a30,a40 cpus=ten mem=4Gi time=8h",
-	             "cpus: \"ten\": an amount is a number, a percentage or thousandths: 2, 0.5, 50%, 500m\n"
-	             "00,gb200,l40s,l40,l4,t4,a10,a30,a40 cpus=ten mem=4Gi time=8h\n"
-	             "                                         ^");
+	expect_error("gpu-type=a100,h100,v100,p100,h200,h20,b200,gb200,l40s,l40,l4,t4,a10,a30,a40 cpus=ten mem=4Gi "
+	             "time=8h",
+	        "cpus: \"ten\": an amount is a number, a percentage or thousandths: 2, 0.5, 50%, 500m\n"
+	        "00,gb200,l40s,l40,l4,t4,a10,a30,a40 cpus=ten mem=4Gi time=8h\n"
+	        "                                         ^");
 	memset(longest, ' ', sizeof longest);
-	tap_eq_i64(wz_profile_parse((struct wz_str){longest, WZ_PROFILE_TEXT_MAX}, &cat, &p, &err), 0, "4096 blanks");
-	tap_eq_i64(wz_profile_parse((struct wz_str){longest, WZ_PROFILE_TEXT_MAX + 1}, &cat, &p, &err), -EINVAL, "4097");
+	tap_eq_i64(
+	        wz_profile_parse((struct wz_str){longest, WZ_PROFILE_TEXT_MAX}, &cat, &p, &err), 0, "4096 blanks");
+	tap_eq_i64(wz_profile_parse((struct wz_str){longest, WZ_PROFILE_TEXT_MAX + 1}, &cat, &p, &err), -EINVAL,
+	        "4097");
 	memset(longest, 'x', sizeof longest);
-	tap_eq_i64(wz_profile_parse((struct wz_str){longest, WZ_PROFILE_TEXT_MAX}, &cat, &p, &err), -EINVAL, "a long word");
+	tap_eq_i64(wz_profile_parse((struct wz_str){longest, WZ_PROFILE_TEXT_MAX}, &cat, &p, &err), -EINVAL,
+	        "a long word");
 	tap_eq_i64(wz_profile_parse((struct wz_str){NULL, 0}, &cat, &p, &err), 0, "nothing");
 }
 
@@ -188,7 +194,8 @@ static void test_set(void)
 	tap_eq_i64(set(&p, "gpu-type", "a100,h1oo", &err), -EINVAL, "unknown");
 	tap_ok(strstr(err.text, "\ngpu-type=a100,h1oo\n              ^") != NULL, "%s", err.text);
 	tap_eq_i64(set(&p, "colour", "red", &err), -EINVAL, "unknown key");
-	tap_eq_i64(wz_profile_set(&p, (struct wz_str){NULL, 0}, (struct wz_str){NULL, 0}, &cat, &err), -EINVAL, "no key");
+	tap_eq_i64(wz_profile_set(&p, (struct wz_str){NULL, 0}, (struct wz_str){NULL, 0}, &cat, &err), -EINVAL,
+	        "no key");
 	tap_eq_i64(wz_profile_set(&p, WZ_STR("cpus"), (struct wz_str){NULL, 0}, &cat, &err), -EINVAL, "no value");
 	tap_ok(memcmp(&p, &before, sizeof p) == 0, "failures leave no trace");
 	tap_eq_i64(wz_profile_finish(&p, &cat, &err), -EINVAL, "a link for one device");
@@ -233,7 +240,8 @@ static void test_declared_model(void)
 	char text[256];
 	wz_model_id m;
 	tap_require(wz_catalogue_declare(&cat, WZ_STR("Acme GPU One"), NULL, &m, &err) == 0, "declare");
-	tap_eq_i64(wz_profile_parse(WZ_STR("gpu-type=acme-gpu-one gpu-mem=80G"), &cat, &p, &err), 0, "%s", err.text);
+	tap_eq_i64(
+	        wz_profile_parse(WZ_STR("gpu-type=acme-gpu-one gpu-mem=80G"), &cat, &p, &err), 0, "%s", err.text);
 	tap_ok(wz_model_set_has(&p.allowed, m.v), "allowed");
 	wz_buf_init_fixed(&b, text, sizeof text);
 	wz_profile_format(&p, &b);
@@ -250,9 +258,11 @@ static void test_keys(void)
 {
 	tap_eq_i64(wz_profile_keys_n, 16, "keys");
 	for (unsigned i = 0; i < wz_profile_keys_n; i++) {
-		tap_ok(wz_profile_keys[i].name[0] && wz_profile_keys[i].value[0] && wz_profile_keys[i].help[0], "key %u", i);
+		tap_ok(wz_profile_keys[i].name[0] && wz_profile_keys[i].value[0] && wz_profile_keys[i].help[0],
+		        "key %u", i);
 		for (unsigned k = 0; k < i; k++)
-			tap_ok(strcmp(wz_profile_keys[i].name, wz_profile_keys[k].name) != 0, "key %u is key %u", i, k);
+			tap_ok(strcmp(wz_profile_keys[i].name, wz_profile_keys[k].name) != 0, "key %u is key %u", i,
+			        k);
 	}
 }
 
@@ -263,10 +273,7 @@ static uint64_t magnitude(struct wz_rng *r, unsigned bits)
 	return wz_rng_next(r) >> (64 - 1 - wz_rng_below(r, bits));
 }
 
-static bool chance(struct wz_rng *r, unsigned percent)
-{
-	return wz_rng_below(r, 100) < percent;
-}
+static bool chance(struct wz_rng *r, unsigned percent) { return wz_rng_below(r, 100) < percent; }
 
 static void random_types(struct wz_rng *r, struct wz_buf *b)
 {

@@ -30,24 +30,21 @@ static const struct wz_model *model(const char *name)
 
 static void test_of(void)
 {
-	static const struct { const char *text; uint32_t count; int32_t milli; int special; } cases[] = {
-		{"", 0, 0, 0},
-		{"cpus=4 mem=1Gi", 0, 0, 0},
-		{"gpus=4", 4, 1000, 0},
-		{"gpu-share=50%", 1, 500, 0},
-		{"gpu-share=50% gpu-mem=10Gi", 1, 500, 0},
-		{"gpu-type=a100", 1, 1000, 0}, /* one device when nothing else is said */
-		{"gpu-mem=80G", 1, 1000, 1},
-		{"bw=900", 1, 1000, 1},
-		{"free=20%", 1, 1000, 1},
-		{"util=80%", 0, 0, 0}, /* an expectation asks for nothing */
-		{"cu=200", 0, 0, 1},
-		{"gpu-mem-total=320Gi", 0, 0, 1},
-		{"gpu-mem-total=320Gi gpu-type=a100", 0, 0, 1},
-		{"gpus=4 cu=200", 4, 1000, 1},
-		{"gpus=4 link=nvlink", 4, 1000, 1},
-		{"gpus=4 link~nvlink", 4, 1000, 1},
-		{"gpus=1 tasks=4 link=rack", 1, 1000, 0}, /* concerns the gang only */
+	static const struct {
+		const char *text;
+		uint32_t count;
+		int32_t milli;
+		int special;
+	} cases[] = {
+	        {"", 0, 0, 0}, {"cpus=4 mem=1Gi", 0, 0, 0}, {"gpus=4", 4, 1000, 0}, {"gpu-share=50%", 1, 500, 0},
+	        {"gpu-share=50% gpu-mem=10Gi", 1, 500, 0},
+	        {"gpu-type=a100", 1, 1000, 0}, /* one device when nothing else is said */
+	        {"gpu-mem=80G", 1, 1000, 1}, {"bw=900", 1, 1000, 1}, {"free=20%", 1, 1000, 1},
+	        {"util=80%", 0, 0, 0}, /* an expectation asks for nothing */
+	        {"cu=200", 0, 0, 1}, {"gpu-mem-total=320Gi", 0, 0, 1},
+	        {"gpu-mem-total=320Gi gpu-type=a100", 0, 0, 1}, {"gpus=4 cu=200", 4, 1000, 1},
+	        {"gpus=4 link=nvlink", 4, 1000, 1}, {"gpus=4 link~nvlink", 4, 1000, 1},
+	        {"gpus=1 tasks=4 link=rack", 1, 1000, 0}, /* concerns the gang only */
 	};
 	for (size_t i = 0; i < WZ_ARRAY_LEN(cases); i++) {
 		struct wz_shape s = shape(cases[i].text);
@@ -60,15 +57,18 @@ static void test_of(void)
 static void test_models(void)
 {
 	struct wz_shape any = shape("gpus=1"), one = shape("gpus=1 gpu-type=h100,a100,!a100-40g"),
-	                skipped = shape("gpus=1 gpu-type=A100-SXM4-40GB,a100,!a100-40g"), without = shape("gpus=1 gpu-type=!t4");
-	uint32_t h100 = (uint32_t)(model("H100-SXM5-80GB") - cat.model), a100 = (uint32_t)(model("A100-SXM4-80GB") - cat.model),
+	                skipped = shape("gpus=1 gpu-type=A100-SXM4-40GB,a100,!a100-40g"),
+	                without = shape("gpus=1 gpu-type=!t4");
+	uint32_t h100 = (uint32_t)(model("H100-SXM5-80GB") - cat.model),
+	         a100 = (uint32_t)(model("A100-SXM4-80GB") - cat.model),
 	         small = (uint32_t)(model("A100-SXM4-40GB") - cat.model), t4 = (uint32_t)(model("T4") - cat.model);
-	tap_ok(any.any_model && wz_model_set_has(&any.allowed, 255) && wz_model_set_has(&any.first, 255), "any is all 256");
+	tap_ok(any.any_model && wz_model_set_has(&any.allowed, 255) && wz_model_set_has(&any.first, 255),
+	        "any is all 256");
 	tap_ok(wz_model_set_has(&one.allowed, h100) && wz_model_set_has(&one.allowed, a100), "both");
 	tap_ok(!wz_model_set_has(&one.allowed, small), "not the excluded");
 	tap_ok(wz_model_set_has(&one.first, h100) && !wz_model_set_has(&one.first, a100), "h100 first");
 	tap_ok(wz_model_set_has(&skipped.first, a100) && !wz_model_set_has(&skipped.first, small),
-	       "a preference of which nothing is left is passed over");
+	        "a preference of which nothing is left is passed over");
 	tap_ok(!wz_model_set_has(&without.allowed, t4) && wz_model_set_has(&without.allowed, 255), "all but T4");
 	tap_ok(!without.any_model, "looked at");
 }
@@ -97,7 +97,8 @@ static void test_need_fixed(void)
 	tap_ok(!wz_shape_need(&s, model("V100M32"), 0).ok, "two V100 do not");
 	tap_ok(!wz_shape_need(&s, model("MLU590"), 0).ok, "unknown is not enough");
 	s = shape("gpus=2 gpu-mem-total=100Gi");
-	tap_ok(wz_shape_need(&s, model("A100-SXM4-80GB"), 0).ok && !wz_shape_need(&s, model("V100M32"), 0).ok, "total");
+	tap_ok(wz_shape_need(&s, model("A100-SXM4-80GB"), 0).ok && !wz_shape_need(&s, model("V100M32"), 0).ok,
+	        "total");
 	s = shape("cpus=4");
 	n = wz_shape_need(&s, model("T4"), 0);
 	tap_ok(n.ok && n.count == 0 && n.milli == 0 && n.mem == 0, "no device");
@@ -126,11 +127,13 @@ static void test_need_derived(void)
 	tap_ok(n.ok && n.count == 4, "the size of the device is enough");
 	tap_ok(!wz_shape_need(&s, NULL, 0).ok, "unknown size");
 	s = shape("cu=50 gpu-mem-total=40Gi");
+	tap_ok(!wz_shape_need(&s, NULL, 0).ok, "neither is known"); /* divided by no devices once */
 	n = wz_shape_need(&s, model("A100-SXM4-80GB"), 0);
 	tap_ok(n.ok && n.count == 1 && n.milli == 500 && n.mem == 40 * (int64_t)WZ_GI, "a share with its memory");
 	s = shape("gpu-mem-total=20Gi");
 	n = wz_shape_need(&s, model("A100-SXM4-80GB"), 0);
-	tap_ok(n.ok && n.count == 1 && n.milli == 1000 && n.mem == 20 * (int64_t)WZ_GI, "who asks no compute gets the device");
+	tap_ok(n.ok && n.count == 1 && n.milli == 1000 && n.mem == 20 * (int64_t)WZ_GI,
+	        "who asks no compute gets the device");
 }
 
 /* What is derived is enough, and one device or one milli less would not be. */
@@ -148,24 +151,26 @@ static void test_need_is_least(void)
 		n = wz_shape_need(&s, m, 0);
 		if (!n.ok) {
 			tap_ok(!m->cu_milli || !m->mem_bytes || s.cu_milli > 64LL * m->cu_milli ||
-			               s.dev_mem_total > 64 * (int64_t)m->mem_bytes,
-			       "%s could deliver", m->name);
+			                s.dev_mem_total > 64 * (int64_t)m->mem_bytes,
+			        "%s could deliver", m->name);
 			continue;
 		}
 		tap_ok((int64_t)n.count * n.milli * m->cu_milli >= s.cu_milli * 1000, "enough CU");
 		tap_ok(n.count * n.mem >= s.dev_mem_total, "enough memory");
 		if (n.count > 1)
 			tap_ok((n.count - 1) * (int64_t)m->cu_milli < s.cu_milli ||
-			               (n.count - 1) * (int64_t)m->mem_bytes < s.dev_mem_total,
-			       "one less is too few");
+			                (n.count - 1) * (int64_t)m->mem_bytes < s.dev_mem_total,
+			        "one less is too few");
 		else
-			tap_ok((int64_t)(n.milli - 1) * m->cu_milli < s.cu_milli * 1000, "one milli less is too few");
+			tap_ok((int64_t)(n.milli - 1) * m->cu_milli < s.cu_milli * 1000,
+			        "one milli less is too few");
 	}
 }
 
 static void test_hash(void)
 {
-	struct wz_shape a = shape("gpus=2 gpu-type=a100 cpus=4 mem=1Gi"), b = shape("mem=1Gi cpus=4 gpus=2 gpu-type=A100");
+	struct wz_shape a = shape("gpus=2 gpu-type=a100 cpus=4 mem=1Gi"),
+	                b = shape("mem=1Gi cpus=4 gpus=2 gpu-type=A100");
 	/* Every field counts, except the derived one. */
 	struct wz_shape v[17];
 	tap_ok(wz_shape_hash(&a) == wz_shape_hash(&b), "the same content");

@@ -8,9 +8,11 @@ static struct fault_mem memory;
 static struct wz_catalogue cat;
 
 typedef int translate_fn(struct wz_profile *p, struct wz_str key, struct wz_str value, const struct wz_catalogue *c,
-                         struct wz_err *err);
+        struct wz_err *err);
 
-struct row { const char *entries, *want; }; /* "key=value key=value", canonical profile or "!Reason" */
+struct row {
+	const char *entries, *want;
+}; /* "key=value key=value", canonical profile or "!Reason" */
 
 /* The i-th order of up to four entries. */
 static void check_order(translate_fn *fn, const struct row *row, unsigned order)
@@ -66,60 +68,62 @@ static void check_rows(translate_fn *fn, const struct row *rows, size_t n)
 static void test_pods(void)
 {
 	static const struct row rows[] = {
-		{"nvidia.com/gpu=4", "gpus=4"},
-		{"nvidia.com/gpu=0", ""},
-		{"amd.com/gpu=8", "gpus=8"},
-		{"huawei.com/Ascend910=8", "gpus=8"},
-		{"nvidia.com/gpu=65", "!BadTranslation"},
-		{"nvidia.com/gpu=-1", "!BadTranslation"},
-		{"nvidia.com/gpu=1k", "!BadTranslation"},
-		{"nvidia.com/gpu=", "!BadTranslation"},
-		{"nvidia.com/mig-1g.5gb=1", "!Untranslatable"},
-		{"nvidia.com/gpu.shared=1", "!Untranslatable"},
-		{"nvidia.com/gpu.product=NVIDIA-A100-SXM4-80GB nvidia.com/gpu=2", "gpus=2 gpu-type=A100-SXM4-80GB"},
-		{"nvidia.com/gpu.product=Tesla-T4-SHARED", "gpu-type=T4"},
-		{"nvidia.com/gpu.product=NVIDIA-A100-SXM4-80GB-MIG-1g.10gb", "!Untranslatable"},
-		{"nvidia.com/gpu.product=Abacus", "!UnknownModel"},
-		/* HAMi */
-		{"nvidia.com/gpu=1 nvidia.com/gpucores=30 nvidia.com/gpumem=3000", "gpu-share=30% gpu-mem=3000Mi"},
-		{"nvidia.com/gpu=1 nvidia.com/gpumem=3000", "gpu-share=0.1% gpu-mem=3000Mi"},
-		{"nvidia.com/gpu=1 nvidia.com/gpucores=100 nvidia.com/gpumem=3000", "gpus=1 gpu-mem=3000Mi"},
-		{"nvidia.com/gpu=1 nvidia.com/gpucores=0", "gpus=1"},
-		{"nvidia.com/gpu=1 nvidia.com/gpumem-percentage=50 nvidia.com/gpucores=30", "gpu-share=50%"},
-		{"nvidia.com/gpu=2 nvidia.com/gpumem=3000", "gpus=2 gpu-mem=3000Mi"},
-		{"nvidia.com/gpu=2 nvidia.com/gpucores=100 nvidia.com/gpumem-percentage=100", "gpus=2"},
-		{"nvidia.com/gpu=2 nvidia.com/gpucores=50", "!Untranslatable"},
-		{"nvidia.com/use-gputype=A100,V100", "gpu-type=a100,v100"},
-		{"nvidia.com/nouse-gputype=T4 nvidia.com/use-gputype=A100", "gpu-type=a100,!T4"},
-		{"nvidia.com/use-gpuuuid=GPU-1", "!Untranslatable"},
-		{"nvidia.com/numa-bind=true nvidia.com/gpu=1", "gpus=1"},
-		{"nvidia.com/numa-bind=perhaps", "!BadTranslation"},
-		{"nvidia.com/priority=1", ""},
-		/* Volcano */
-		{"volcano.sh/vgpu-number=1 volcano.sh/vgpu-memory=4096 volcano.sh/vgpu-cores=50", "gpu-share=50% gpu-mem=4Gi"},
-		{"volcano.sh/vgpu-number=2", "gpus=2"},
-		{"volcano.sh/preemptable=true", "preempt=movable"},
-		{"volcano.sh/preemptable=false", ""},
-		/* KAI */
-		{"gpu-fraction=0.5", "gpu-share=50%"},
-		{"gpu-fraction=1", "gpus=1"},
-		{"gpu-fraction=0.5 gpu-fraction-num-devices=2", "!Untranslatable"},
-		{"gpu-fraction=1.5", "!BadTranslation"},
-		{"gpu-fraction=x", "!BadTranslation"},
-		{"gpu-memory=4000", "gpu-share=0.1% gpu-mem=4000Mi"},
-		/* Koordinator */
-		{"koordinator.sh/gpu=100", "gpus=1"},
-		{"koordinator.sh/gpu=200", "gpus=2"},
-		{"koordinator.sh/gpu=50", "gpu-share=50%"},
-		{"koordinator.sh/gpu=150", "!Untranslatable"},
-		{"koordinator.sh/gpu-core=50 koordinator.sh/gpu-memory=8Gi", "gpu-share=50% gpu-mem=8Gi"},
-		{"koordinator.sh/gpu-memory=8Q", "!BadTranslation"},
-		{"koordinator.sh/gpu-core=200 koordinator.sh/gpu-memory-ratio=200", "gpus=2"},
-		{"koordinator.sh/gpu.shared=1 koordinator.sh/gpu-core=50 koordinator.sh/gpu-memory-ratio=50", "gpu-share=50%"},
-		/* gpushare, nvshare */
-		{"aliyun.com/gpu-mem=3", "gpu-share=0.1% gpu-mem=3Gi"},
-		{"aliyun.com/gpu-mem=4000000000", "!BadTranslation"},
-		{"nvshare.com/gpu=1", "gpus=1"},
+	        {"nvidia.com/gpu=4", "gpus=4"},
+	        {"nvidia.com/gpu=0", ""},
+	        {"amd.com/gpu=8", "gpus=8"},
+	        {"huawei.com/Ascend910=8", "gpus=8"},
+	        {"nvidia.com/gpu=65", "!BadTranslation"},
+	        {"nvidia.com/gpu=-1", "!BadTranslation"},
+	        {"nvidia.com/gpu=1k", "!BadTranslation"},
+	        {"nvidia.com/gpu=", "!BadTranslation"},
+	        {"nvidia.com/mig-1g.5gb=1", "!Untranslatable"},
+	        {"nvidia.com/gpu.shared=1", "!Untranslatable"},
+	        {"nvidia.com/gpu.product=NVIDIA-A100-SXM4-80GB nvidia.com/gpu=2", "gpus=2 gpu-type=A100-SXM4-80GB"},
+	        {"nvidia.com/gpu.product=Tesla-T4-SHARED", "gpu-type=T4"},
+	        {"nvidia.com/gpu.product=NVIDIA-A100-SXM4-80GB-MIG-1g.10gb", "!Untranslatable"},
+	        {"nvidia.com/gpu.product=Abacus", "!UnknownModel"},
+	        /* HAMi */
+	        {"nvidia.com/gpu=1 nvidia.com/gpucores=30 nvidia.com/gpumem=3000", "gpu-share=30% gpu-mem=3000Mi"},
+	        {"nvidia.com/gpu=1 nvidia.com/gpumem=3000", "gpu-share=0.1% gpu-mem=3000Mi"},
+	        {"nvidia.com/gpu=1 nvidia.com/gpucores=100 nvidia.com/gpumem=3000", "gpus=1 gpu-mem=3000Mi"},
+	        {"nvidia.com/gpu=1 nvidia.com/gpucores=0", "gpus=1"},
+	        {"nvidia.com/gpu=1 nvidia.com/gpumem-percentage=50 nvidia.com/gpucores=30", "gpu-share=50%"},
+	        {"nvidia.com/gpu=2 nvidia.com/gpumem=3000", "gpus=2 gpu-mem=3000Mi"},
+	        {"nvidia.com/gpu=2 nvidia.com/gpucores=100 nvidia.com/gpumem-percentage=100", "gpus=2"},
+	        {"nvidia.com/gpu=2 nvidia.com/gpucores=50", "!Untranslatable"},
+	        {"nvidia.com/use-gputype=A100,V100", "gpu-type=a100,v100"},
+	        {"nvidia.com/nouse-gputype=T4 nvidia.com/use-gputype=A100", "gpu-type=a100,!T4"},
+	        {"nvidia.com/use-gpuuuid=GPU-1", "!Untranslatable"},
+	        {"nvidia.com/numa-bind=true nvidia.com/gpu=1", "gpus=1"},
+	        {"nvidia.com/numa-bind=perhaps", "!BadTranslation"},
+	        {"nvidia.com/priority=1", ""},
+	        /* Volcano */
+	        {"volcano.sh/vgpu-number=1 volcano.sh/vgpu-memory=4096 volcano.sh/vgpu-cores=50",
+	                "gpu-share=50% gpu-mem=4Gi"},
+	        {"volcano.sh/vgpu-number=2", "gpus=2"},
+	        {"volcano.sh/preemptable=true", "preempt=movable"},
+	        {"volcano.sh/preemptable=false", ""},
+	        /* KAI */
+	        {"gpu-fraction=0.5", "gpu-share=50%"},
+	        {"gpu-fraction=1", "gpus=1"},
+	        {"gpu-fraction=0.5 gpu-fraction-num-devices=2", "!Untranslatable"},
+	        {"gpu-fraction=1.5", "!BadTranslation"},
+	        {"gpu-fraction=x", "!BadTranslation"},
+	        {"gpu-memory=4000", "gpu-share=0.1% gpu-mem=4000Mi"},
+	        /* Koordinator */
+	        {"koordinator.sh/gpu=100", "gpus=1"},
+	        {"koordinator.sh/gpu=200", "gpus=2"},
+	        {"koordinator.sh/gpu=50", "gpu-share=50%"},
+	        {"koordinator.sh/gpu=150", "!Untranslatable"},
+	        {"koordinator.sh/gpu-core=50 koordinator.sh/gpu-memory=8Gi", "gpu-share=50% gpu-mem=8Gi"},
+	        {"koordinator.sh/gpu-memory=8Q", "!BadTranslation"},
+	        {"koordinator.sh/gpu-core=200 koordinator.sh/gpu-memory-ratio=200", "gpus=2"},
+	        {"koordinator.sh/gpu.shared=1 koordinator.sh/gpu-core=50 koordinator.sh/gpu-memory-ratio=50",
+	                "gpu-share=50%"},
+	        /* gpushare, nvshare */
+	        {"aliyun.com/gpu-mem=3", "gpu-share=0.1% gpu-mem=3Gi"},
+	        {"aliyun.com/gpu-mem=4000000000", "!BadTranslation"},
+	        {"nvshare.com/gpu=1", "gpus=1"},
 	};
 	check_rows(wz_translate_entry, rows, WZ_ARRAY_LEN(rows));
 }
@@ -127,41 +131,41 @@ static void test_pods(void)
 static void test_slurm(void)
 {
 	static const struct row rows[] = {
-		{"--gres=gpu:a100:2", "gpus=2 gpu-type=a100"},
-		{"gres=gpu:2", "gpus=2"},
-		{"gres=gpu", "gpus=1"},
-		{"gres=gpu:a100", "gpus=1 gpu-type=a100"},
-		{"gres=gres/gpu:v100:4", "gpus=4 gpu-type=v100"},
-		{"gres=gpu:tesla_v100-sxm2-16gb:1", "gpus=1 gpu-type=V100-SXM2-16GB"},
-		{"gres=gpu:1g.10gb:1", "!Untranslatable"},
-		{"gres=gpu:nvidia_a100_3g.20gb:1", "!Untranslatable"},
-		{"gres=gpu:a100:x", "!BadTranslation"},
-		{"gres=gpu:abacus:1", "!UnknownModel"},
-		{"gres=shard:4", "!Untranslatable"},
-		{"gres=mps:50", "gpu-share=50%"},
-		{"gres=craynetwork:1", "!BadTranslation"},
-		{"--gpus-per-node=h100:8 --nodes=4 --ntasks=4", "gpus=8 gpu-type=h100 tasks=4"},
-		{"--gpus=8", "!Untranslatable"},
-		{"nodes=2-8", "tasks=2..8"},
-		{"nodes=0", "!BadTranslation"},
-		{"nodes=8-2", "!BadTranslation"},
-		{"cpus-per-task=16 mem=64G", "cpus=16 mem=64Gi"},
-		{"mem=500", "mem=500Mi"},
-		{"mem=1t", "mem=1Ti"},
-		{"mem=lots", "!BadTranslation"},
-		{"time=90", "time=1h30m"},
-		{"time=1:30", "time=1m30s"},
-		{"time=1:30:00", "time=1h30m"},
-		{"time=2-12", "time=2d12h"},
-		{"time=2-12:30", "time=2d12h30m"},
-		{"time=2-12:30:15", "time=2d12h30m15s"},
-		{"time=UNLIMITED", ""},
-		{"time=1:2:3:4", "!BadTranslation"},
-		{"time=", "!BadTranslation"},
-		{"requeue=", "preempt=movable"},
-		{"signal=B:USR1@120", "preempt=signal:USR1,grace:2m"},
-		{"signal=TERM", "preempt=signal:TERM,grace:1m"},
-		{"signal=B:KILL@10", "!BadProfile"},
+	        {"--gres=gpu:a100:2", "gpus=2 gpu-type=a100"},
+	        {"gres=gpu:2", "gpus=2"},
+	        {"gres=gpu", "gpus=1"},
+	        {"gres=gpu:a100", "gpus=1 gpu-type=a100"},
+	        {"gres=gres/gpu:v100:4", "gpus=4 gpu-type=v100"},
+	        {"gres=gpu:tesla_v100-sxm2-16gb:1", "gpus=1 gpu-type=V100-SXM2-16GB"},
+	        {"gres=gpu:1g.10gb:1", "!Untranslatable"},
+	        {"gres=gpu:nvidia_a100_3g.20gb:1", "!Untranslatable"},
+	        {"gres=gpu:a100:x", "!BadTranslation"},
+	        {"gres=gpu:abacus:1", "!UnknownModel"},
+	        {"gres=shard:4", "!Untranslatable"},
+	        {"gres=mps:50", "gpu-share=50%"},
+	        {"gres=craynetwork:1", "!BadTranslation"},
+	        {"--gpus-per-node=h100:8 --nodes=4 --ntasks=4", "gpus=8 gpu-type=h100 tasks=4"},
+	        {"--gpus=8", "!Untranslatable"},
+	        {"nodes=2-8", "tasks=2..8"},
+	        {"nodes=0", "!BadTranslation"},
+	        {"nodes=8-2", "!BadTranslation"},
+	        {"cpus-per-task=16 mem=64G", "cpus=16 mem=64Gi"},
+	        {"mem=500", "mem=500Mi"},
+	        {"mem=1t", "mem=1Ti"},
+	        {"mem=lots", "!BadTranslation"},
+	        {"time=90", "time=1h30m"},
+	        {"time=1:30", "time=1m30s"},
+	        {"time=1:30:00", "time=1h30m"},
+	        {"time=2-12", "time=2d12h"},
+	        {"time=2-12:30", "time=2d12h30m"},
+	        {"time=2-12:30:15", "time=2d12h30m15s"},
+	        {"time=UNLIMITED", ""},
+	        {"time=1:2:3:4", "!BadTranslation"},
+	        {"time=", "!BadTranslation"},
+	        {"requeue=", "preempt=movable"},
+	        {"signal=B:USR1@120", "preempt=signal:USR1,grace:2m"},
+	        {"signal=TERM", "preempt=signal:TERM,grace:1m"},
+	        {"signal=B:KILL@10", "!BadProfile"},
 	};
 	struct wz_profile p;
 	wz_profile_init(&p);
@@ -178,7 +182,8 @@ static void test_not_ours(void)
 	tap_eq_i64(wz_translate_entry(&p, WZ_STR("cpu"), WZ_STR("4"), &cat, NULL), 0, "not of the table");
 	tap_eq_i64(wz_translate_entry(&p, WZ_STR("gres"), WZ_STR("gpu:1"), &cat, NULL), 0, "an option of Slurm");
 	tap_eq_i64(wz_translate_entry(&p, WZ_STR("nvidia.com/mig"), WZ_STR("1"), &cat, NULL), 0, "not the prefix");
-	tap_eq_i64(wz_translate_slurm(&p, WZ_STR("nvidia.com/gpu"), WZ_STR("1"), &cat, NULL), 0, "no option of Slurm");
+	tap_eq_i64(
+	        wz_translate_slurm(&p, WZ_STR("nvidia.com/gpu"), WZ_STR("1"), &cat, NULL), 0, "no option of Slurm");
 	tap_eq_i64(wz_translate_slurm(&p, WZ_STR("--partition"), WZ_STR("x"), &cat, NULL), 0, "not of the table");
 	tap_ok(memcmp(&p, &before, sizeof p) == 0, "nothing changed");
 }
