@@ -6,6 +6,7 @@
 #include "os/tty.h"
 #include "sim/formats.h"
 #include "sim/packset.h"
+#include "sim/report.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -17,7 +18,7 @@ struct args {
 	struct wz_list nodes, pods, trace, placement;
 	struct wz_range seeds;
 	uint64_t workers, loss, twice, refuse, delay;
-	struct wz_str csv;
+	struct wz_str csv, html;
 	bool jsonl, list, no_index, check, quiet;
 };
 
@@ -34,6 +35,8 @@ static const struct wz_opt opts[] = {
 	 WZ_POOL_THREADS_MAX},
 	{"jsonl", 0, WZ_OPT_FLAG, NULL, "one JSON object a line, one line a run", offsetof(struct args, jsonl), 0},
 	{"csv", 0, WZ_OPT_STRING, "FILE", "write the curves of every run", offsetof(struct args, csv), 0},
+	{"html", 0, WZ_OPT_STRING, "FILE", "write a report: curves, refusals, where idle devices are",
+	 offsetof(struct args, html), 0},
 	{"list", 'l', WZ_OPT_FLAG, NULL, "list the placement policies", offsetof(struct args, list), 0},
 	{"check", 0, WZ_OPT_FLAG, NULL, "check all invariants after every arrival (slow)", offsetof(struct args, check), 0},
 	{"no-index", 0, WZ_OPT_FLAG, NULL, "look at every node for every decision (slow; the same result)",
@@ -132,88 +135,160 @@ static int list_policies(struct wz_cli *cli)
 
 /* ---- one list ---- */
 
-struct job {
-	struct wz_cli *cli;
-	const struct args *a;
-	struct progress progress;
-	struct wz_packset set;
-	struct wz_buf *csv;
-	uint32_t index;       /* of the list among all */
-};
-
-static void print_set(const struct job *j)
-{
-	struct wz_buf *out = &j->cli->out;
-
-	if (j->a->csv.len)
-		wz_packset_csv(&j->set, j->index == 0, j->csv);
-	if (j->a->jsonl) {
-		for (uint32_t i = 0; i < wz_packset_runs(&j->set); i++)
-			wz_packset_jsonl(&j->set, i, out);
-		return;
-	}
-	wz_buf_addz(out, j->index ? "\n" : "");
-	wz_buf_add(out, j->set.trace);
-	wz_buf_addz(out, ": ");
-	wz_buf_add_u64(out, j->set.in->nodes->n);
-	wz_buf_addz(out, " nodes, ");
-	wz_buf_add_fixed(out, (int64_t)(j->set.in->capacity_milli / 100), 1);
-	wz_buf_addz(out, " devices, ");
-	wz_buf_add_u64(out, j->set.in->tasks->n);
-	wz_buf_addz(out, " pods, ");
-	wz_buf_add_u64(out, j->set.seed_to - j->set.seed_from + 1);
-	wz_buf_addz(out, j->set.seed_to > j->set.seed_from ? " seeds\n" : " seed\n");
-	wz_packset_table(&j->set, out);
-}
-
-static int run_list(struct job *j, const char *const *files, uint32_t n_files, struct wz_err *err)
-{
-	const struct wz_mem *mem = j->cli->mem;
+/* A list with its cluster, and the runs on it; all are kept until the report is written. */
+struct list {
 	struct wz_catalogue catalogue;
 	struct wz_sim_nodes nodes;
 	struct wz_sim_tasks tasks;
 	struct wz_pack_input in;
-	int r = wz_catalogue_init(&catalogue, mem);
+	struct wz_packset set;
+	bool opened, ready;
+};
+
+struct job {
+	struct wz_cli *cli;
+	const struct args *a;
+	struct progress progress;
+	struct wz_packset base;
+	struct list *list;
+	uint32_t n;
+};
+
+static void close_lists(struct job *j)
+{
+	const struct wz_mem *mem = j->cli->mem;
+
+	for (uint32_t i = 0; i < j->n; i++) {
+		struct list *l = &j->list[i];
+		if (!l->opened)
+			continue;
+		wz_packset_release(&l->set, mem);
+		if (l->ready)
+			wz_pack_input_release(&l->in);
+		wz_sim_tasks_release(&l->tasks);
+		wz_sim_nodes_release(&l->nodes);
+		wz_catalogue_release(&l->catalogue);
+	}
+	wz_mem_free(mem, j->list, j->n * sizeof(*j->list));
+}
+
+static int open_list(struct job *j, struct list *l, struct wz_str path, struct wz_err *err)
+{
+	const struct wz_mem *mem = j->cli->mem;
+	const char *file[LISTS_MAX + 1];
+	uint32_t n = 0;
+	int r = wz_catalogue_init(&l->catalogue, mem);
 
 	if (r < 0)
 		return wz_err_set(err, r, "OutOfMemory", WZ_STR("no memory"));
-	wz_sim_nodes_init(&nodes, mem, &catalogue);
-	wz_sim_tasks_init(&tasks, mem);
-	r = wz_trace_load(files, n_files, NULL, mem, &nodes, &tasks, err);
+	for (uint32_t k = 0; k < j->a->nodes.n; k++)
+		file[n++] = j->a->nodes.item[k].ptr; /* views of argv: terminated */
+	file[n++] = path.ptr;
+	wz_sim_nodes_init(&l->nodes, mem, &l->catalogue);
+	wz_sim_tasks_init(&l->tasks, mem);
+	l->opened = true;
+	l->set = j->base;
+	l->set.trace = trace_name(path);
+	l->set.in = &l->in;
+	r = wz_trace_load(file, n, NULL, mem, &l->nodes, &l->tasks, err);
 	if (r == 0)
-		r = wz_pack_input_make(&nodes, &tasks, mem, &in, err);
-	if (r == 0) {
-		j->set.in = &in;
-		r = wz_packset_run(&j->set, mem, err);
-		if (r == 0)
-			print_set(j);
-		wz_packset_release(&j->set, mem);
-		wz_pack_input_release(&in);
-	}
-	wz_sim_tasks_release(&tasks);
-	wz_sim_nodes_release(&nodes);
-	wz_catalogue_release(&catalogue);
+		r = wz_pack_input_make(&l->nodes, &l->tasks, mem, &l->in, err);
+	l->ready = r == 0;
 	return r;
 }
 
+/* All inputs are read before the first run, so that a mistake in the last file costs no time. */
 static int run_all(struct job *j, const struct wz_list *lists, struct wz_err *err)
 {
-	const struct args *a = j->a;
-	uint32_t runs = wz_packset_runs(&j->set);
+	uint32_t runs = wz_packset_runs(&j->base);
 	int r = 0;
 
 	j->progress.all = lists->n * runs;
+	for (uint32_t i = 0; r == 0 && i < lists->n; i++)
+		r = open_list(j, &j->list[i], lists->item[i], err);
 	for (uint32_t i = 0; r == 0 && i < lists->n; i++) {
-		const char *file[LISTS_MAX + 1];
-		uint32_t n = 0;
-		for (uint32_t k = 0; k < a->nodes.n; k++)
-			file[n++] = a->nodes.item[k].ptr; /* views of argv: terminated */
-		file[n++] = lists->item[i].ptr;
-		j->index = i;
 		j->progress.before = i * runs;
-		j->set.trace = trace_name(lists->item[i]);
-		r = run_list(j, file, n, err);
+		r = wz_packset_run(&j->list[i].set, j->cli->mem, err);
 	}
+	return r;
+}
+
+/* ---- output ---- */
+
+static void print_list(const struct job *j, const struct wz_packset *s, bool first)
+{
+	struct wz_buf *out = &j->cli->out;
+
+	if (j->a->jsonl) {
+		for (uint32_t i = 0; i < wz_packset_runs(s); i++)
+			wz_packset_jsonl(s, i, out);
+		return;
+	}
+	wz_buf_addz(out, first ? "" : "\n");
+	wz_buf_add(out, s->trace);
+	wz_buf_addz(out, ": ");
+	wz_buf_add_u64(out, s->in->nodes->n);
+	wz_buf_addz(out, " nodes, ");
+	wz_buf_add_fixed(out, (int64_t)(s->in->capacity_milli / 100), 1);
+	wz_buf_addz(out, " devices, ");
+	wz_buf_add_u64(out, s->in->tasks->n);
+	wz_buf_addz(out, " pods, ");
+	wz_buf_add_u64(out, s->seed_to - s->seed_from + 1);
+	wz_buf_addz(out, s->seed_to > s->seed_from ? " seeds\n" : " seed\n");
+	wz_packset_table(s, out);
+}
+
+static int write_file(struct wz_buf *b, struct wz_str path, struct wz_err *err)
+{
+	int r = b->status < 0 ? wz_err_set(err, b->status, "TooLarge", path, WZ_STR(": too large to write"))
+	                      : wz_file_write(path.ptr, wz_buf_str(b), 0644, err);
+	wz_buf_release(b);
+	return r;
+}
+
+static int write_csv(const struct job *j, struct wz_err *err)
+{
+	struct wz_buf b;
+
+	wz_buf_init(&b, j->cli->mem, TEXT_MAX);
+	for (uint32_t i = 0; i < j->n; i++)
+		wz_packset_csv(&j->list[i].set, i == 0, &b);
+	return write_file(&b, j->a->csv, err);
+}
+
+static int write_html(const struct job *j, struct wz_str how, struct wz_err *err)
+{
+	struct wz_report_set set[LISTS_MAX] = {0};
+	struct wz_report report = {.set = set, .n_sets = j->n, .how = how, .version = wz_str(wz_version)};
+	struct wz_buf b;
+
+	for (uint32_t i = 0; i < j->n; i++)
+		set[i].runs = &j->list[i].set;
+	wz_buf_init(&b, j->cli->mem, WZ_REPORT_BYTES_MAX);
+	wz_report_html(&report, &b);
+	return write_file(&b, j->a->html, err);
+}
+
+/* The command as it was typed. */
+static void command_line(struct wz_buf *b, int argc, char **argv)
+{
+	wz_buf_addz(b, "wz sim pack");
+	for (int i = 0; i < argc; i++) {
+		wz_buf_addc(b, ' ');
+		wz_buf_addz(b, argv[i]);
+	}
+}
+
+static int output(const struct job *j, struct wz_str how, struct wz_err *err)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < j->n; i++)
+		print_list(j, &j->list[i].set, i == 0);
+	if (j->a->csv.len)
+		r = write_csv(j, err);
+	if (r == 0 && j->a->html.len)
+		r = write_html(j, how, err);
 	return r;
 }
 
@@ -233,6 +308,23 @@ static int check_args(const struct wz_verb *v, struct args *a, int operands, con
 	return 0;
 }
 
+static void fill_base(struct job *j)
+{
+	const struct args *a = j->a;
+
+	j->base.seed_from = a->seeds.first;
+	j->base.seed_to = a->seeds.last;
+	j->base.workers = (uint32_t)a->workers;
+	j->base.stop = &interrupted;
+	j->base.base = (struct wz_pack_options){.no_index = a->no_index, .check = a->check,
+		.faults = {.delay_us = a->delay, .loss_ppm = (uint32_t)a->loss, .twice_ppm = (uint32_t)a->twice,
+			   .refuse_ppm = (uint32_t)a->refuse}};
+	if (!a->quiet && wz_tty_is(STDERR_FILENO)) {
+		j->base.progress = show_progress;
+		j->base.progress_ctx = &j->progress;
+	}
+}
+
 static int sim_pack(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
 {
 	struct args a = {.seeds = {42, 42}};
@@ -240,41 +332,38 @@ static int sim_pack(struct wz_cli *cli, const struct wz_verb *v, int argc, char 
 	const struct wz_list *lists;
 	struct job j = {.cli = cli, .a = &a};
 	struct wz_err err = {0};
-	struct wz_buf csv;
-	int r = wz_cli_opts(v, &a, argc, argv);
+	struct wz_buf how;
+	int r;
 
-	if (r < 0)
-		return WZ_EXIT_USAGE;
-	if (a.list)
-		return list_policies(cli);
-	r = check_args(v, &a, r, &lists);
-	if (r)
-		return r;
-	if (expand(&a.placement, placement, &j.set.n_placements, &err) < 0)
-		return wz_cli_usage(v, err.text);
-	j.set.placement = placement;
-	j.set.seed_from = a.seeds.first;
-	j.set.seed_to = a.seeds.last;
-	j.set.workers = (uint32_t)a.workers;
-	j.set.stop = &interrupted;
-	j.set.base = (struct wz_pack_options){.no_index = a.no_index, .check = a.check,
-		.faults = {.delay_us = a.delay, .loss_ppm = (uint32_t)a.loss, .twice_ppm = (uint32_t)a.twice,
-			   .refuse_ppm = (uint32_t)a.refuse}};
-	if (!a.quiet && wz_tty_is(STDERR_FILENO)) {
-		j.set.progress = show_progress;
-		j.set.progress_ctx = &j.progress;
+	wz_buf_init(&how, cli->mem, 65536);
+	command_line(&how, argc, argv);
+	r = wz_cli_opts(v, &a, argc, argv);
+	if (r >= 0 && a.list)
+		r = list_policies(cli);
+	else if (r >= 0)
+		r = check_args(v, &a, r, &lists);
+	else
+		r = WZ_EXIT_USAGE;
+	if (r == 0 && !a.list && expand(&a.placement, placement, &j.base.n_placements, &err) < 0)
+		r = wz_cli_usage(v, err.text);
+	if (r == 0 && !a.list) {
+		j.base.placement = placement;
+		fill_base(&j);
+		signal(SIGINT, on_interrupt);
+		j.n = lists->n;
+		j.list = wz_mem_zalloc(cli->mem, j.n * sizeof(*j.list));
+		r = j.list ? run_all(&j, lists, &err)
+		           : wz_err_set(&err, -ENOMEM, "OutOfMemory", WZ_STR("no memory"));
+		if (r == 0)
+			r = output(&j, wz_buf_str(&how), &err);
+		if (r == -EINTR)
+			wz_err_set(&err, r, "Interrupted", WZ_STR("interrupted: nothing was written"));
+		r = r < 0 ? wz_cli_fail(&err) : WZ_EXIT_OK;
+		if (j.list)
+			close_lists(&j);
 	}
-	signal(SIGINT, on_interrupt);
-	wz_buf_init(&csv, cli->mem, TEXT_MAX);
-	j.csv = &csv;
-	r = run_all(&j, lists, &err);
-	if (r == 0 && a.csv.len)
-		r = csv.status < 0 ? wz_err_set(&err, csv.status, "TooLarge", WZ_STR("the CSV is too large"))
-		                   : wz_file_write(a.csv.ptr, wz_buf_str(&csv), 0644, &err);
-	wz_buf_release(&csv);
-	if (r == -EINTR)
-		wz_err_set(&err, r, "Interrupted", WZ_STR("interrupted: nothing was written"));
-	return r < 0 ? wz_cli_fail(&err) : WZ_EXIT_OK;
+	wz_buf_release(&how);
+	return r;
 }
 
 const struct wz_verb wz_verb_sim_pack = {
