@@ -325,11 +325,33 @@ static void fill_base(struct job *j)
 	}
 }
 
+static int run(struct job *j, const struct wz_list *lists, struct wz_str how)
+{
+	struct wz_err err = {0};
+	int r;
+
+	fill_base(j);
+	signal(SIGINT, on_interrupt);
+	j->n = lists->n;
+	j->list = wz_mem_zalloc(j->cli->mem, j->n * sizeof(*j->list));
+	if (!j->list) {
+		wz_err_set(&err, -ENOMEM, "OutOfMemory", WZ_STR("no memory"));
+		return wz_cli_fail(&err);
+	}
+	r = run_all(j, lists, &err);
+	if (r == 0)
+		r = output(j, how, &err);
+	close_lists(j);
+	if (r == -EINTR)
+		wz_err_set(&err, r, "Interrupted", WZ_STR("interrupted: nothing was written"));
+	return r < 0 ? wz_cli_fail(&err) : WZ_EXIT_OK;
+}
+
 static int sim_pack(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
 {
 	struct args a = {.seeds = {42, 42}};
 	const char *placement[WZ_LIST_MAX];
-	const struct wz_list *lists;
+	const struct wz_list *lists = NULL;
 	struct job j = {.cli = cli, .a = &a};
 	struct wz_err err = {0};
 	struct wz_buf how;
@@ -338,29 +360,14 @@ static int sim_pack(struct wz_cli *cli, const struct wz_verb *v, int argc, char 
 	wz_buf_init(&how, cli->mem, 65536);
 	command_line(&how, argc, argv);
 	r = wz_cli_opts(v, &a, argc, argv);
-	if (r >= 0 && a.list)
-		r = list_policies(cli);
-	else if (r >= 0)
-		r = check_args(v, &a, r, &lists);
-	else
+	if (r < 0) {
 		r = WZ_EXIT_USAGE;
-	if (r == 0 && !a.list && expand(&a.placement, placement, &j.base.n_placements, &err) < 0)
-		r = wz_cli_usage(v, err.text);
-	if (r == 0 && !a.list) {
+	} else if (a.list) {
+		r = list_policies(cli);
+	} else if ((r = check_args(v, &a, r, &lists)) == 0) {
+		r = expand(&a.placement, placement, &j.base.n_placements, &err);
 		j.base.placement = placement;
-		fill_base(&j);
-		signal(SIGINT, on_interrupt);
-		j.n = lists->n;
-		j.list = wz_mem_zalloc(cli->mem, j.n * sizeof(*j.list));
-		r = j.list ? run_all(&j, lists, &err)
-		           : wz_err_set(&err, -ENOMEM, "OutOfMemory", WZ_STR("no memory"));
-		if (r == 0)
-			r = output(&j, wz_buf_str(&how), &err);
-		if (r == -EINTR)
-			wz_err_set(&err, r, "Interrupted", WZ_STR("interrupted: nothing was written"));
-		r = r < 0 ? wz_cli_fail(&err) : WZ_EXIT_OK;
-		if (j.list)
-			close_lists(&j);
+		r = r < 0 ? wz_cli_usage(v, err.text) : run(&j, lists, wz_buf_str(&how));
 	}
 	wz_buf_release(&how);
 	return r;
