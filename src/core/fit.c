@@ -28,6 +28,12 @@ static int64_t mem_of(const struct careful *k, uint32_t i)
 	return k->idle ? k->dev[i].mem : k->c->model.dev_mem[k->n->first_dev + i];
 }
 
+/* Bytes that a task with this need takes from a device. */
+static int64_t mem_wanted(const struct wz_need *need, const struct wz_device *d)
+{
+	return need->mem && need->milli < WZ_WHOLE ? need->mem : wz_device_mem_share(d, need->milli);
+}
+
 static bool class_fits(const struct careful *k, uint32_t model, int64_t mem)
 {
 	uint32_t g = mem ? wz_memory_class_g((uint64_t)mem) : 0;
@@ -44,7 +50,7 @@ static enum wz_reason try_model(struct careful *k, uint16_t model)
 {
 	const struct wz_shape *s = k->s;
 	const struct wz_model *facts = &k->c->catalogue.model[model];
-	int64_t mem = 0, total = 0;
+	int64_t mem = 0;
 	uint32_t of_model = 0, large = 0;
 
 	if (!s->any_model && !wz_model_set_has(&s->allowed, model))
@@ -52,7 +58,7 @@ static enum wz_reason try_model(struct careful *k, uint16_t model)
 	for (uint32_t i = 0; i < k->n->n_dev; i++)
 		if (k->dev[i].model == model && k->dev[i].health != WZ_HEALTH_FAILED && k->dev[i].partition == 0) {
 			of_model++;
-			mem = k->dev[i].mem;
+			mem = k->dev[i].mem > mem ? k->dev[i].mem : mem;
 		}
 	if (of_model == 0)
 		return WZ_REASON_MODEL;
@@ -66,14 +72,10 @@ static enum wz_reason try_model(struct careful *k, uint16_t model)
 	k->ok = 0;
 	for (uint32_t i = 0; i < k->n->n_dev; i++) {
 		const struct wz_device *d = &k->dev[i];
-		int64_t want = k->need.mem ? k->need.mem : wz_device_mem_share(d, k->need.milli);
-		if (d->model != model || d->health == WZ_HEALTH_FAILED || d->partition != 0)
-			continue;
-		if (k->need.mem > d->mem)
+		if (d->model != model || d->health == WZ_HEALTH_FAILED || d->partition != 0 || k->need.mem > d->mem)
 			continue;
 		large++;
-		total += d->mem;
-		if (milli_of(k, i) >= k->need.milli && (d->mem == 0 || mem_of(k, i) >= want))
+		if (milli_of(k, i) >= k->need.milli && mem_of(k, i) >= mem_wanted(&k->need, d))
 			k->ok |= 1ULL << i;
 	}
 	if (large < k->need.count)
@@ -219,19 +221,39 @@ static enum wz_reason fit_careful(const struct wz_core *c, const struct wz_shape
 	for (uint32_t i = 0; i < n->n_dev; i++)
 		scratch->milli[i] = k.ok >> i & 1 ? c->model.dev_milli[n->first_dev + i] : 0;
 	v->milli = scratch->milli;
-	if (k.need.count && v->need.mem == 0 && k.need.milli < WZ_WHOLE)
-		v->need.mem = wz_device_mem_share(&k.dev[__builtin_ctzll(k.ok)], k.need.milli);
 	return WZ_REASON_NONE;
 }
 
 /* ---- the fast path ---- */
+
+/* Devices of one model on a node where memory may bind: the shape asks for an amount, or a neighbour took one. */
+static enum wz_reason fit_memory(const struct wz_shape *s, struct wz_view *v, struct wz_scratch *scratch)
+{
+	uint32_t fits = 0, large = 0, short_of_mem = 0;
+
+	for (uint32_t i = 0; i < v->node->n_dev; i++) {
+		const struct wz_device *d = &v->dev[i];
+		bool enough = v->mem[i] >= mem_wanted(&v->need, d) && d->mem >= s->dev_mem;
+		large += d->mem >= s->dev_mem;
+		scratch->milli[i] = enough ? v->milli[i] : 0;
+		fits += scratch->milli[i] >= s->milli;
+		short_of_mem += !enough;
+	}
+	if (large < s->count)
+		return WZ_REASON_DEVICE_MEMORY;
+	if (fits < s->count)
+		return s->milli < WZ_WHOLE ? WZ_REASON_SHARE : WZ_REASON_BUSY;
+	if (short_of_mem)
+		v->milli = scratch->milli;
+	return WZ_REASON_NONE;
+}
 
 enum wz_reason wz_fit(const struct wz_core *c, const struct wz_shape *s, uint32_t node, struct wz_view *v,
                       struct wz_scratch *scratch)
 {
 	const struct wz_node *n = &c->model.node[node];
 
-	if (__builtin_expect(!s->plain || n->model == WZ_MODEL_MIXED || n->n_explicit, 0))
+	if (__builtin_expect(s->special || n->model == WZ_MODEL_MIXED, 0))
 		return fit_careful(c, s, node, v, scratch);
 	if (!WZ_NODE_USABLE(n))
 		return node_usable(n);
@@ -253,8 +275,8 @@ enum wz_reason wz_fit(const struct wz_core *c, const struct wz_shape *s, uint32_
 	v->dev = &c->model.dev[n->first_dev];
 	v->milli = &c->model.dev_milli[n->first_dev];
 	v->mem = &c->model.dev_mem[n->first_dev];
-	v->need = (struct wz_need){.count = s->count, .milli = s->milli, .mem = 0, .ok = true};
-	return WZ_REASON_NONE;
+	v->need = (struct wz_need){.count = s->count, .milli = s->milli, .mem = s->dev_mem, .ok = true};
+	return s->count && (s->dev_mem || n->n_explicit) ? fit_memory(s, v, scratch) : WZ_REASON_NONE;
 }
 
 enum wz_reason wz_fit_idle(const struct wz_core *c, const struct wz_shape *s, uint32_t node)

@@ -99,6 +99,8 @@ static inline int32_t wz_device_milli(const struct wz_device *d) { return d->hea
 /* Device memory that goes with `milli` of compute when no amount was named; 0 when the size is not known. */
 static inline int64_t wz_device_mem_share(const struct wz_device *d, int32_t milli)
 {
+	if (d->milli == WZ_WHOLE) /* nearly always: a division by a constant */
+		return d->mem * milli / WZ_WHOLE;
 	return d->milli > 0 ? d->mem * milli / d->milli : 0;
 }
 int wz_model_order(struct wz_model_state *m); /* deals ranks when stale: by (order, id); O(n log n); -ENOMEM */

@@ -162,10 +162,10 @@ static int add_type(struct wz_profile_ctx *x, struct wz_str name, struct wz_mode
 	}
 	spell(x->c, name, spelled);
 	for (uint32_t i = 0; i < p->n_types; i++)
-		if (strcmp(p->type[i].name, spelled) == 0)
+		if (wz_str_eq(wz_str(p->type[i].name), wz_str(spelled)))
 			return bad(x, name.ptr, "BadProfile", wz_str(spelled), WZ_STR(" is named twice"));
 	for (uint32_t i = 0; i < p->n_excluded; i++)
-		if (strcmp(p->excluded[i], spelled) == 0)
+		if (wz_str_eq(wz_str(p->excluded[i]), wz_str(spelled)))
 			return bad(x, name.ptr, "BadProfile", wz_str(spelled), WZ_STR(" is named twice"));
 	if ((exclude ? p->n_excluded : p->n_types) == WZ_PROFILE_TYPES_MAX)
 		return bad(x, name.ptr, "BadProfile", WZ_STR("more than 16 device models"));

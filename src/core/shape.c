@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A shape is compared and hashed as a row of words, in which no padding and nothing derived (plain) takes part. */
+/* A shape is compared and hashed as a row of words, in which no padding and nothing derived (special) takes part. */
 #include "core/shape.h"
 
 #include "base/check.h"
@@ -98,8 +98,7 @@ void wz_shape_of(const struct wz_profile *p, struct wz_shape *ret)
 		for (unsigned i = 0; i < SET_WORDS; i++)
 			s.allowed.w[i] = UINT64_MAX;
 	s.first = first_choice(p, &s.allowed);
-	s.plain = !derived && !s.dev_mem && !s.dev_class_g && !s.bw_gbps && !s.free_pct &&
-	          (s.count <= 1 || s.link == WZ_LINK_NONE);
+	s.special = derived || s.dev_class_g || s.bw_gbps || s.free_pct || (s.count > 1 && s.link != WZ_LINK_NONE);
 	*ret = s;
 }
 
@@ -168,20 +167,17 @@ struct wz_need wz_shape_need(const struct wz_shape *s, const struct wz_model *mo
 		if (!s->cu_milli && !s->dev_mem_total)
 			return need;
 		need = derive(s, cu, mem);
-		if (need.count == 1 && s->dev_mem_total > least)
-			least = s->dev_mem_total;
 	} else {
 		if (s->cu_milli && (cu <= 0 || s->cu_milli > cu * s->count))
 			need.ok = false;
 		if (s->dev_mem_total && (mem <= 0 || s->dev_mem_total > wz_sat_mul(mem, s->count)))
 			need.ok = false;
 	}
+	if (s->dev_mem_total && div_up(s->dev_mem_total, need.count) > least)
+		least = div_up(s->dev_mem_total, need.count);
 	if (mem && least > mem)
 		need.ok = false;
-	if (need.milli == WZ_WHOLE)
-		need.mem = mem ? mem : least;
-	else
-		need.mem = least ? least : mem / WZ_WHOLE * need.milli + mem % WZ_WHOLE * need.milli / WZ_WHOLE;
+	need.mem = least;
 	if (!need.ok)
 		need = (struct wz_need){0, 0, 0, false};
 	return need;

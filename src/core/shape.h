@@ -18,7 +18,7 @@ struct wz_shape {
 	int64_t cu_milli;
 	uint32_t bw_gbps, free_pct, util_milli;
 	uint8_t link, link_preferred, any_model;
-	uint8_t plain;        /* only cpu, mem, count, milli and models matter: the fast path of fit */
+	uint8_t special;      /* asks for what only the careful path of fit checks: class, link, bandwidth, ... */
 	struct wz_model_set allowed;
 	struct wz_model_set first; /* models of the first preference; all when no order was given */
 };

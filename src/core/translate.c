@@ -394,14 +394,12 @@ static int add_quantity(struct ctx *x, enum how how)
 	struct wz_profile *p = x->p;
 	uint64_t n;
 	int rc;
-	if (how == FRACTION) {
-		rc = wz_milli_parse(x->value, &n, x->err) < 0 ? -EINVAL : 0;
-		return rc < 0 ? rc : add_share(x, n);
-	}
-	if (how == MEM_BYTES) {
-		rc = wz_bytes_parse(x->value, &n, x->err) < 0 ? -EINVAL : 0;
-		return rc < 0 ? rc : add_mem(x, n);
-	}
+	if (how == FRACTION)
+		return wz_milli_parse(x->value, &n, NULL) < 0 ? bad(x, "is not a part of a device, such as 0.5")
+		                                              : add_share(x, n);
+	if (how == MEM_BYTES)
+		return wz_bytes_parse(x->value, &n, NULL) < 0 ? bad(x, "is not an amount of memory, such as 8Gi")
+		                                              : add_mem(x, n);
 	rc = number(x, x->value, UINT32_MAX, &n);
 	if (rc < 0)
 		return rc;

@@ -2,10 +2,10 @@
 /* Other people's words: resources and annotations of HAMi, Volcano, KAI, Koordinator, gpushare, nvshare and the device
  * plugins, and options of Slurm, as entries of a profile. spec/profile.md has the table for people.
  *
- * Quantities may come in any order: shares and memory percentages add up to the larger one, a count of one device goes
- * with a share of it. A share of several devices has no translation and says so, rather than taking too little or too
- * much. Memory alone (gpumem, aliyun.com/gpu-mem, KAI gpu-memory) claims no compute in those systems; here it is the
- * smallest share, 0.1 %. Call wz_profile_finish at the end. Pure; a failed entry leaves *p unchanged. */
+ * Quantities may come in any order: of shares and memory percentages the largest holds, a count of one device goes
+ * with a share of it. A share of the compute of several devices has no translation and says so. Memory alone (gpumem,
+ * aliyun.com/gpu-mem, KAI gpu-memory) claims no compute in those systems; here it is the smallest share, 0.1 %, and of
+ * several devices it takes them whole. Call wz_profile_finish at the end. Pure; a failed entry leaves *p unchanged. */
 #ifndef WZ_CORE_TRANSLATE_H
 #define WZ_CORE_TRANSLATE_H
 

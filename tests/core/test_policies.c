@@ -30,8 +30,11 @@ static void world_init(struct world *w, int64_t cpu_free, uint32_t n_dev, const 
 {
 	memset(w, 0, sizeof(*w));
 	struct wz_node *n = &w->node[0];
-	*n = (struct wz_node){.cpu = 96000, .cpu_free = cpu_free, .n_dev = (uint16_t)n_dev, .model = 3,
-		.flags = WZ_NODE_PRESENT | WZ_NODE_READY};
+	*n = (struct wz_node){.cpu = 96000,
+	        .cpu_free = cpu_free,
+	        .n_dev = (uint16_t)n_dev,
+	        .model = 3,
+	        .flags = WZ_NODE_PRESENT | WZ_NODE_READY};
 	for (uint32_t i = 0; i < n_dev; i++) {
 		w->dev[i] = (struct wz_device){.model = 3, .milli = WZ_WHOLE};
 		w->milli[i] = milli[i];
@@ -44,8 +47,8 @@ static void world_init(struct world *w, int64_t cpu_free, uint32_t n_dev, const 
 	w->shapes.shape = w->shape;
 	w->demand.arrived = w->arrived;
 	wz_rng_seed(&w->rng, 7);
-	w->ctx = (struct wz_policy_ctx){.model = &w->model, .shapes = &w->shapes, .demand = &w->demand, .n_nodes = 4,
-		.rng = &w->rng};
+	w->ctx = (struct wz_policy_ctx){
+	        .model = &w->model, .shapes = &w->shapes, .demand = &w->demand, .n_nodes = 4, .rng = &w->rng};
 	w->view = (struct wz_view){.node = n, .dev = w->dev, .milli = w->milli, .mem = w->mem};
 }
 
@@ -225,7 +228,8 @@ static void test_fgd_by_hand(void)
 	tap_eq_i64(score_of(&w, "fgd", share), 58, "100 sigma(0.35) = 58.66");
 	tap_eq_i64(choice_of(&w, fgd, &share), 2, "device 1");
 	tap_eq_i64(choice_of(&w, exact, &share), 2, "device 1");
-	tap_eq_i64(score_of(&w, "fgd-exact", GPU_SHAPE(12001, 0, 0)), -2000, "CPU-only strands B: 2 x (600 - 1600)");
+	tap_eq_i64(
+	        score_of(&w, "fgd-exact", GPU_SHAPE(12001, 0, 0)), -2000, "CPU-only strands B: 2 x (600 - 1600)");
 	tap_eq_i64(score_of(&w, "fgd", GPU_SHAPE(12001, 0, 0)), 37, "100 sigma(-0.5) = 37.75");
 	tap_eq_i64(score_of(&w, "fgd", GPU_SHAPE(1000, 0, 0)), 50, "no difference: 50 exactly");
 	w.shape[1].any_model = 0; /* B insists on model 3, which this is, then on none that is here */
@@ -275,7 +279,8 @@ static long double slow_fragment(const struct world *w, int64_t cpu, const int32
 			small += r[g] > 0 && r[g] < m->milli ? r[g] : 0;
 			fit += r[g] >= m->milli;
 		}
-		bool type = m->any_model || (w->node[0].model < WZ_MODELS_MAX && wz_model_set_has(&m->allowed, w->node[0].model));
+		bool type = m->any_model ||
+		            (w->node[0].model < WZ_MODELS_MAX && wz_model_set_has(&m->allowed, w->node[0].model));
 		bool serves = m->count > 0 && type && fit >= m->count && cpu >= m->cpu;
 		f += w->stated[i][1] / total * (serves ? small : all);
 	}
@@ -287,7 +292,8 @@ static long double slow_difference(const struct world *w, const struct wz_shape 
 	int32_t after[WZ_NODE_DEVICES_MAX];
 	for (uint32_t g = 0; g < w->node[0].n_dev; g++)
 		after[g] = w->milli[g] - (devices >> g & 1 ? s->milli : 0);
-	return slow_fragment(w, w->node[0].cpu_free, w->milli) - slow_fragment(w, w->node[0].cpu_free - s->cpu, after);
+	return slow_fragment(w, w->node[0].cpu_free, w->milli) -
+	       slow_fragment(w, w->node[0].cpu_free - s->cpu, after);
 }
 
 /* 100 sigma(x / 1000); *ret_near when it is too near an integer to be sure of its truncation */
@@ -352,7 +358,8 @@ static void check_fgd(struct world *w, const struct wz_shape *s, unsigned *check
 	uint64_t want = 0;
 	long double exact = -INFINITY;
 	if (s->count != 1)
-		want = wz_choose_tightest(&w->view), exact = slow_difference(w, s, want), best = slow_score(exact, &near);
+		want = wz_choose_tightest(&w->view), exact = slow_difference(w, s, want),
+		best = slow_score(exact, &near);
 	for (uint32_t g = 0; s->count == 1 && g < w->node[0].n_dev; g++) {
 		if (!wz_device_fits(&w->view, g))
 			continue;
@@ -383,8 +390,10 @@ static void test_fgd_property(void)
 	for (int run = 0; run < 6000 && !tap_failed_here; run++) {
 		random_world(&w, &r);
 		find("fgd")->prepare(w.state, &w.ctx);
-		long double f = slow_fragment(&w, w.node[0].cpu_free, w.milli) * ((const struct wz_frag *)w.state)->weight;
-		tap_ok(fabsl(f - wz_frag_of((void *)w.state, &w.node[0], w.node[0].cpu_free, w.milli)) < 1e-3L, "run %d: F", run);
+		long double f =
+		        slow_fragment(&w, w.node[0].cpu_free, w.milli) * ((const struct wz_frag *)w.state)->weight;
+		tap_ok(fabsl(f - wz_frag_of((void *)w.state, &w.node[0], w.node[0].cpu_free, w.milli)) < 1e-3L,
+		        "run %d: F", run);
 		for (int k = 0; k < 4; k++) {
 			struct wz_shape s = random_shape(&r);
 			ask(&w, &s);
@@ -412,10 +421,12 @@ static void test_choose_property(void)
 				wz_policies[p]->prepare(w.state, &w.ctx);
 			tap_ok(score_of(&w, wz_policies[p]->name, s) != WZ_SCORE_NONE, "a score");
 			uint64_t devices = choice_of(&w, wz_policies[p], &s);
-			tap_eq_i64(__builtin_popcountll(devices), s.count, "%s: as many as asked", wz_policies[p]->name);
+			tap_eq_i64(__builtin_popcountll(devices), s.count, "%s: as many as asked",
+			        wz_policies[p]->name);
 			for (uint64_t m = devices; m; m &= m - 1) {
 				uint32_t i = (uint32_t)__builtin_ctzll(m);
-				tap_ok(i < w.node[0].n_dev && wz_device_fits(&w.view, i), "%s: they fit", wz_policies[p]->name);
+				tap_ok(i < w.node[0].n_dev && wz_device_fits(&w.view, i), "%s: they fit",
+				        wz_policies[p]->name);
 			}
 		}
 	}
@@ -439,7 +450,8 @@ static void test_jigsaw(void)
 	tap_ok(p->prepare(w.state, &w.ctx), "learned");
 	tap_ok(!p->prepare(w.state, &w.ctx), "nothing new");
 	w.node[0].order = 1u << 31;
-	tap_eq_i64(score_of(&w, "jigsaw", pod), 500000 - 140000 - 2500000, "stranded 2 -> 1.5, half of 0.28, 2.5 x 1");
+	tap_eq_i64(
+	        score_of(&w, "jigsaw", pod), 500000 - 140000 - 2500000, "stranded 2 -> 1.5, half of 0.28, 2.5 x 1");
 	tap_eq_i64(score_of(&w, "jigsaw", share), 0 - 140000 - 1250000, "stranded 2 -> 2");
 	tap_eq_i64(score_of(&w, "jigsaw", GPU_SHAPE(6000, 0, 0)), -500000 - 140000 - 1250000, "CPU only: 2 -> 2.5");
 	w.node[0].model = 5;

@@ -71,32 +71,32 @@ static int64_t stranded(int64_t kappa, int64_t gpu, int64_t cpu)
 	return kappa && s > 0 ? s : 0;
 }
 
-static int64_t score(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
-	const struct wz_view *v)
+static int64_t score(
+        const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape, const struct wz_view *v)
 {
 	(void)ctx;
 	const struct jigsaw *j = state;
 	const struct wz_node *n = v->node;
 	int64_t q = wz_need_milli(v), pressure = n->model < WZ_MODELS_MAX ? j->pressure[n->model] : 0;
 	int64_t gain = stranded(j->kappa, n->gpu_free, n->cpu_free) -
-		stranded(j->kappa, n->gpu_free - q, n->cpu_free - shape->cpu);
+	               stranded(j->kappa, n->gpu_free - q, n->cpu_free - shape->cpu);
 	int64_t order = (int64_t)((uint64_t)W_ORDER * n->order >> 32);
 	return gain - order - (q ? pressure * q / WZ_WHOLE : pressure / 2);
 }
 
-static uint64_t choose(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
-	const struct wz_view *v)
+static uint64_t choose(
+        const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape, const struct wz_view *v)
 {
 	(void)state, (void)ctx, (void)shape;
 	return wz_choose_first(v);
 }
 
 const struct wz_policy wz_policy_jigsaw = {
-	.name = "jigsaw",
-	.summary = "no device stranded without CPU, scarce models spared, the stable order kept",
-	.scope = WZ_SCOPE_NODE,
-	.state_size = sizeof(struct jigsaw),
-	.prepare = prepare,
-	.score = score,
-	.choose = choose,
+        .name = "jigsaw",
+        .summary = "no device stranded without CPU, scarce models spared, the stable order kept",
+        .scope = WZ_SCOPE_NODE,
+        .state_size = sizeof(struct jigsaw),
+        .prepare = prepare,
+        .score = score,
+        .choose = choose,
 };
