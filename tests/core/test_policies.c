@@ -3,6 +3,7 @@
 #include "tap.h"
 
 #include "core/policies/frag.h"
+#include "core/policies/worth.h"
 
 #include <math.h>
 
@@ -102,9 +103,6 @@ static void test_choose(void)
 	ask(&w, &s);
 	tap_eq_i64(wz_choose_tightest(&w.view), 1 << 1, "tightest that fits, lowest index");
 	tap_eq_i64(wz_choose_first(&w.view), 1 << 0, "first that fits");
-	w.view.need.mem = 10;
-	w.mem[4] = 10;
-	tap_eq_i64(wz_choose_tightest(&w.view), 1 << 4, "memory counts too");
 	s = GPU_SHAPE(0, 2, 1000);
 	tap_eq_i64(choice_of(&w, find("bestfit"), &s), 0x5, "whole devices");
 	s = GPU_SHAPE(0, 2, 200);
@@ -432,33 +430,54 @@ static void test_choose_property(void)
 	}
 }
 
-/* Ten devices, two of model 3. Arrived: 10 x (1 device, 12 CPU) on any, 10 on model 3 alone: kappa 12, pressure
- * (10 x 10/20) / 2 = 2.5. */
+/* Ten devices, two of model 3. Arrived: 10 x (1 device, 12 CPU) on any, 10 on model 3 alone. With the prior of 8 tasks:
+ * rho = 304 CPU / 28 devices x 15 / 16; expected demand a device: 10/10 + 10/2 on model 3, 10/10 elsewhere, x 10/28. */
 static void test_jigsaw(void)
 {
 	struct world w;
-	struct wz_shape pod = GPU_SHAPE(6000, 1, 1000), share = GPU_SHAPE(6000, 1, 500);
+	struct wz_shape pod = GPU_SHAPE(6000, 1, 1000);
+	const struct wz_policy *p = find("jigsaw");
+	const int64_t order = 32768, p3 = 140434, p5 = 23405; /* Q16 */
+
 	world_init(&w, 24000, 4, (int32_t[]){1000, 1000, 1000, 1000});
 	w.shape[0] = w.shape[1] = GPU_SHAPE(12000, 1, 1000);
 	w.shape[1].any_model = 0;
 	wz_model_set_add(&w.shape[1].allowed, 3);
 	w.shapes.n = w.demand.n_shapes = 2;
 	w.arrived[0] = w.arrived[1] = 10;
-	w.model.supply[3].devices = 2;
-	w.model.supply[5].devices = 8;
-	const struct wz_policy *p = find("jigsaw");
+	w.model.cpu_total = 120000;
+	w.model.n_classes = 2;
+	w.model.node_class[0] = (struct wz_node_class){.model = 3, .n_dev = 2, .cpu = 24000, .nodes = 1};
+	w.model.node_class[1] = (struct wz_node_class){.model = 5, .n_dev = 8, .cpu = 96000, .nodes = 1};
 	tap_ok(p->prepare(w.state, &w.ctx), "learned");
-	tap_ok(!p->prepare(w.state, &w.ctx), "nothing new");
 	w.node[0].order = 1u << 31;
-	tap_eq_i64(
-	        score_of(&w, "jigsaw", pod), 500000 - 140000 - 2500000, "stranded 2 -> 1.5, half of 0.28, 2.5 x 1");
-	tap_eq_i64(score_of(&w, "jigsaw", share), 0 - 140000 - 1250000, "stranded 2 -> 2");
-	tap_eq_i64(score_of(&w, "jigsaw", GPU_SHAPE(6000, 0, 0)), -500000 - 140000 - 1250000, "CPU only: 2 -> 2.5");
-	w.node[0].model = 5;
+	/* stranded 4 - 24/10.178 = 1.642 devices -> 3 - 18/10.178 = 1.2315: 26,902 in Q16 */
+	tap_eq_i64(score_of(&w, "jigsaw", pod), 26902 - 2 * order - p3 / 2, "a pod frees stranded devices");
+	/* 6 CPU less strand 6/10.178 more: 38,634 */
+	tap_eq_i64(score_of(&w, "jigsaw", GPU_SHAPE(6000, 0, 0)), -38634 - 4 * order, "CPU only strands devices");
+	w.node[0].class_id = 1;
 	w.node[0].cpu_free = 96000;
-	tap_eq_i64(score_of(&w, "jigsaw", pod), -140000, "nothing stranded, no pressure");
-	w.milli[0] = 700;
-	tap_eq_i64(choice_of(&w, p, &share), 1, "the first device that fits");
+	tap_eq_i64(score_of(&w, "jigsaw", pod), -2 * order - p5 / 2, "nothing stranded, little scarcity");
+}
+
+/* 81s and 19s arrive: 19 beside an 81 is worth its 19, while 30 is worth no more than 19. */
+static void test_worth(void)
+{
+	struct wz_worth w = {0};
+	uint64_t share[WZ_WORTH_N] = {[19] = 400, [81] = 400, [100] = 8};
+
+	for (int epoch = 0; epoch < 8; epoch++)
+		wz_worth_learn(&w, share);
+	tap_ok(w.u[0] == 0 && w.u[100] == WZ_ONE, "the ends are fixed");
+	tap_ok(w.u[18] == 0, "nothing fits into 18: %d", w.u[18]);
+	tap_ok(w.u[19] > WZ_ONE * 15 / 100 && w.u[19] <= WZ_ONE * 19 / 100, "19 sells: %d", w.u[19]);
+	tap_ok(w.u[30] <= WZ_ONE * 20 / 100, "of 30 hardly more than 19 sells: %d", w.u[30]);
+	tap_ok(wz_worth_waste(&w, 190, 190) < wz_worth_waste(&w, 300, 190), "19 goes to the 19, not to the 30");
+	for (int r = 1; r < 100; r++)
+		tap_ok(w.u[r] >= 0 && w.u[r] <= WZ_ONE * r / 100, "no remainder sells more than it is: %d", r);
+	share[19] = share[81] = 0;
+	wz_worth_learn(&w, share);
+	tap_ok(w.learned == 0 && w.u[100] == WZ_ONE && w.u[50] == 0, "no shares: no remainder sells");
 }
 
 int main(void)
@@ -473,5 +492,6 @@ int main(void)
 	tap_run(test_fgd_property);
 	tap_run(test_choose_property);
 	tap_run(test_jigsaw);
+	tap_run(test_worth);
 	return tap_done();
 }

@@ -76,7 +76,7 @@ static bool prepare(void *state, const struct wz_policy_ctx *ctx)
 	spread(j, ctx, &cpu, &gpu);
 	for (uint32_t k = 0; k < m->n_classes; k++) /* as if arrivals had reached the capacity of the cluster */
 		j->scarcity[k] = wz_muldiv(j->scarcity[k], (int64_t)devices, (int64_t)(gpu / WZ_WHOLE));
-	j->rho = (int64_t)wz_umuldiv(cpu, WZ_WHOLE * 15 / 16, gpu);
+	j->rho = (int64_t)wz_umuldiv(cpu, WZ_WHOLE * 15, wz_usat_add(gpu, 15 * gpu));
 	if (j->rho < 1)
 		j->rho = 1;
 	if (j->epochs != 1 + ctx->demand->epochs) {
@@ -128,7 +128,7 @@ static int64_t score(const void *state, const struct wz_policy_ctx *ctx, const s
 	total = stranded(j->rho, n->cpu_free, n->gpu_free) - stranded(j->rho, n->cpu_free - shape->cpu, n->gpu_free - q);
 	if (q == 0)
 		return total - W_ORDER_CPU * order;
-	if (v->need.milli < WZ_WHOLE)
+	if (v->need.milli < WZ_WHOLE && v->need.count == 1)
 		total -= least_waste(j, v, &device);
 	return total - W_ORDER * order - j->scarcity[n->class_id] * q / 2000;
 }
@@ -139,8 +139,8 @@ static uint64_t choose(const void *state, const struct wz_policy_ctx *ctx, const
 	uint32_t device = 0;
 
 	(void)ctx, (void)shape;
-	if (v->need.milli == WZ_WHOLE)
-		return wz_choose_first(v);
+	if (v->need.milli == WZ_WHOLE || v->need.count != 1)
+		return wz_choose_tightest(v);
 	least_waste(state, v, &device);
 	return 1ULL << device;
 }

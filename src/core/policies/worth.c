@@ -99,12 +99,13 @@ void wz_worth_learn(struct wz_worth *w, const uint64_t share[WZ_WORTH_N])
 	random_filling(share, ur);
 	for (int d = 1; d < 100; d++)
 		cumulative[d] = cumulative[d - 1] + share[d];
-	if (cumulative[99] == 0) {
+	if (cumulative[99] == 0)
 		memset(w, 0, sizeof(*w));
+	if (w->learned == 0)
 		for (int r = 0; r < WZ_WORTH_N; r++)
 			w->u[r] = (int32_t)ur[r];
+	if (cumulative[99] == 0)
 		return;
-	}
 	wz_rng_seed(&rng, ++w->learned);
 	for (int i = 0; i < ITERATIONS; i++) {
 		decay(w);
