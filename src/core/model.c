@@ -221,6 +221,8 @@ int wz_model_node_join(struct wz_model_state *m, const struct wz_catalogue *cat,
 		*n = (struct wz_node){.first_dev = n->first_dev, .dev_cap = n->dev_cap, .head_task = WZ_ID_NONE};
 		n->order = (uint32_t)(wz_hash_str(wz_mix64(m->order_seed), e->name) >> 32);
 		m->order_stale = true;
+	} else if (n->rank == WZ_ID_NONE) {
+		m->order_stale = true; /* ranks were dealt while it was away */
 	}
 	if (n->dev_cap < e->n_devices) {
 		memcpy(&m->dev[m->n_devs], &m->dev[n->first_dev], n->n_dev * sizeof(*m->dev));
