@@ -76,6 +76,8 @@ static void want_stop(struct wz_core *c, uint32_t task)
 
 	if (t->state == WZ_TASK_STOPPING || t->observed)
 		return;
+	if (t->state == WZ_TASK_RUNNING)
+		c->jobs.job[t->job].running--;
 	t->state = WZ_TASK_STOPPING;
 	wz_check(c->n_stop < c->stop_cap); /* room is made when a task is placed */
 	c->stop_wanted[c->n_stop++] = task;

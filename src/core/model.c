@@ -240,7 +240,8 @@ int wz_model_node_join(struct wz_model_state *m, const struct wz_catalogue *cat,
 		m->n_label += 2 * e->n_labels;
 	}
 	n->n_labels = e->n_labels;
-	memcpy(&m->label[n->first_label], label, 2 * e->n_labels * sizeof(label[0]));
+	if (e->n_labels)
+		memcpy(&m->label[n->first_label], label, 2 * e->n_labels * sizeof(label[0]));
 	n->class_id = class_of(m, e);
 	fill_node(m, n, e);
 	supply_change(m, n, 1);
