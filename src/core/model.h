@@ -96,10 +96,13 @@ void wz_model_refresh(struct wz_model_state *m, uint32_t node); /* gpu_free, gpu
 
 /* Effective capacity: a failed device gives nothing. */
 static inline int32_t wz_device_milli(const struct wz_device *d) { return d->health == WZ_HEALTH_FAILED ? 0 : d->milli; }
-/* Device memory that goes with `milli` of compute when no amount was named; 0 when the size is not known. */
+/* Device memory that goes with `milli` of compute when no amount was named, all of it at most; 0 when the size is not
+ * known. Exact, and without overflow: mem = q x capacity + r. */
 static inline int64_t wz_device_mem_share(const struct wz_device *d, int32_t milli)
 {
-	return d->milli > 0 ? d->mem * milli / d->milli : 0;
+	if (milli >= d->milli)
+		return d->mem;
+	return d->mem / d->milli * milli + d->mem % d->milli * milli / d->milli;
 }
 int wz_model_order(struct wz_model_state *m); /* deals ranks when stale: by (order, id); O(n log n); -ENOMEM */
 uint64_t wz_model_node_hash(const struct wz_model_state *m, uint32_t node); /* facts only, no live readings */
