@@ -114,6 +114,7 @@ void wz_ledger_begin(struct wz_core *c);
 uint32_t wz_ledger_mark(const struct wz_core *c);
 void wz_ledger_rollback(struct wz_core *c, uint32_t mark);   /* to a mark; 0: all */
 void wz_ledger_end(struct wz_core *c);                       /* rolls all back and closes */
+void wz_ledger_observe(struct wz_core *c, uint32_t node); /* facts changed: notes whether they over-commit the node */
 void wz_ledger_rebuild_node(struct wz_core *c, uint32_t node); /* from the tasks on it */
 
 /* ---- fit (fit.c) ---- */
@@ -160,6 +161,7 @@ struct wz_inflight {
 	uint32_t n_heap, heap_cap;
 };
 int wz_inflight_add(struct wz_core *c, uint64_t id, uint32_t kind, uint32_t task, uint64_t deadline_us);
+uint64_t wz_flight_hash(const struct wz_flight *f); /* its part of the digest */
 uint32_t wz_inflight_find(const struct wz_core *c, uint64_t id); /* slot or WZ_ID_NONE */
 void wz_inflight_drop(struct wz_core *c, uint32_t slot);
 uint32_t wz_inflight_due(const struct wz_core *c, uint64_t now_us); /* slot whose deadline has passed, or WZ_ID_NONE */
@@ -174,7 +176,7 @@ struct wz_core {
 	struct wz_mem mem;
 	uint64_t seed, now_us, step, next_effect;
 	uint64_t start_timeout_us, stop_timeout_us;
-	uint64_t sum;              /* sum of the hashes of nodes, jobs, tasks, classes' reasons, demand */
+	uint64_t sum;              /* sum of the hashes of nodes, jobs, tasks, deadlines, classes' reasons, demand */
 	struct wz_catalogue catalogue;
 	struct wz_model_state model;
 	struct wz_shapes shapes;

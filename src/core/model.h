@@ -27,6 +27,7 @@ struct wz_node {
 	uint16_t model;                  /* of all devices, or WZ_MODEL_MIXED, or WZ_MODEL_NONE */
 	uint8_t flags;
 	uint8_t kinds;                   /* bit k: hosts tasks of kind k, see wz_task_kind */
+	bool over;                       /* facts over-commit it: something free is negative. Never by a decision (I1) */
 	int32_t tasks_free;              /* INT32_MAX: no limit */
 	uint32_t first_dev;
 	uint32_t rank;                   /* position in the stable order; ties of every choice go to the lower */
