@@ -801,6 +801,11 @@ static int apply_explain(struct wz_core *c, const struct wz_effect *e, struct wz
 	if (slot == WZ_ID_NONE || c->jobs.job[slot].state != WZ_JOB_WAITING || e->reason >= WZ_REASON_COUNT_ ||
 	    e->id < c->next_effect)
 		return stale(err);
+	if (e->reason == WZ_REASON_WORK_BUDGET) {
+		c->pause.step = c->step;
+		c->pause.seq = c->jobs.job[slot].seq;
+		c->pause.priority = c->jobs.job[slot].priority;
+	}
 	wz_class_set_reason(c, c->jobs.job[slot].class_id, (uint8_t)e->reason);
 	return 0;
 }

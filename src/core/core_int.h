@@ -96,7 +96,7 @@ struct wz_order {
 int wz_order_class(struct wz_core *c, uint32_t shape, uint32_t tmin, uint32_t tmax, int32_t prio, uint32_t *ret);
 void wz_order_add(struct wz_core *c, uint32_t slot);    /* cannot fail: room was made by wz_order_class */
 void wz_order_remove(struct wz_core *c, uint32_t slot);
-void wz_order_begin(struct wz_core *c);                 /* cursors to the heads */
+void wz_order_begin(struct wz_core *c, bool go_on);     /* cursors to the heads, or to where the last step paused */
 uint32_t wz_order_next(struct wz_core *c);              /* class whose cursor job goes first, WZ_ID_NONE: none left */
 
 /* ---- ledger (ledger.c) ---- */
@@ -176,6 +176,9 @@ struct wz_core {
 	struct wz_mem mem;
 	uint64_t seed, now_us, step, next_effect;
 	uint64_t start_timeout_us, stop_timeout_us;
+	/* Where the budget of step `pause.step` ended, in the order of waiting jobs. The step after it, if it has a
+	 * budget too, goes on there, so that every job is looked at however small the budget; others begin with the first. */
+	struct { uint64_t step, seq; int32_t priority; } pause;
 	uint64_t sum;              /* sum of the hashes of nodes, jobs, tasks, deadlines, classes' reasons, demand */
 	struct wz_catalogue catalogue;
 	struct wz_model_state model;
