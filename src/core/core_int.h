@@ -119,10 +119,12 @@ void wz_ledger_rebuild_node(struct wz_core *c, uint32_t node); /* from the tasks
 
 /* ---- fit (fit.c) ---- */
 struct wz_scratch { int32_t milli[WZ_NODE_DEVICES_MAX]; int64_t mem[WZ_NODE_DEVICES_MAX]; };
-/* Is the task feasible on the node now? WZ_REASON_NONE and *v filled when it is (v may point into *s), else the first
+/* Is the task feasible on the node now? WZ_REASON_NONE and *v filled when it is (v may point into *s), else a
  * blocker. Pure. O(1) usually, O(devices) where memory binds, O(devices^2) with links. */
 enum wz_reason wz_fit(const struct wz_core *c, const struct wz_shape *s, uint32_t node, struct wz_view *v,
                       struct wz_scratch *scratch);
+/* The blocker to tell a person: capacity before what is busy. The same answer to whether, by the careful path alone. */
+enum wz_reason wz_fit_why(const struct wz_core *c, const struct wz_shape *s, uint32_t node);
 enum wz_reason wz_fit_idle(const struct wz_core *c, const struct wz_shape *s, uint32_t node); /* if nothing ran */
 
 /* ---- index (index.c) ---- */

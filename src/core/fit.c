@@ -313,6 +313,14 @@ enum wz_reason wz_fit(const struct wz_core *c, const struct wz_shape *s, uint32_
 	return s->count && (s->dev_mem || n->n_explicit) ? fit_memory(s, v, scratch) : WZ_REASON_NONE;
 }
 
+enum wz_reason wz_fit_why(const struct wz_core *c, const struct wz_shape *s, uint32_t node)
+{
+	struct wz_scratch scratch;
+	struct wz_view v;
+
+	return fit_careful(c, s, node, &v, &scratch);
+}
+
 enum wz_reason wz_fit_idle(const struct wz_core *c, const struct wz_shape *s, uint32_t node)
 {
 	const struct wz_node *n = &c->model.node[node];
