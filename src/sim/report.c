@@ -265,7 +265,7 @@ static struct wz_str seeds_text(const struct wz_packset *s, struct wz_rep_num *s
 	wz_buf_init_fixed(&b, scratch->b, sizeof(scratch->b));
 	wz_buf_add_u64(&b, s->seed_from);
 	if (s->seed_to > s->seed_from) {
-		wz_buf_addz(&b, "–");
+		wz_buf_addz(&b, "\u2060–\u2060"); /* not to be broken */
 		wz_buf_add_u64(&b, s->seed_to);
 	}
 	return wz_buf_str(&b);
@@ -280,14 +280,15 @@ static void what(struct wz_rep *p)
 	if (!in || !in->nodes || !in->tasks)
 		return;
 	heading(p, WZ_T_WHAT);
-	wz_rep_z(p, "<p>");
+	wz_rep_z(p, "<div class=\"two what\"><div><p>");
 	wz_rep_sayf(p, WHAT_TEXT, false, wz_rep_int(&nodes, in->nodes->n), wz_rep_int(&gpus, p->v.gpus), p->v.s->trace,
 		wz_rep_int(&tasks, in->tasks->n),
 		wz_rep_int(&asked, (double)wz_sim_tasks_totals(in->tasks).gpu_milli / 1000),
 		wz_str_u64(&end, WZ_ARRIVE_MILLI / 10), wz_str_u64(&placements, p->v.s->n_placements),
 		wz_str_u64(&seeds, p->v.seeds), seeds_text(p->v.s, &span));
-	wz_rep_z(p, "</p>");
+	wz_rep_z(p, "</p></div>");
 	wz_rep_table_models(p);
+	wz_rep_z(p, "</div>");
 }
 
 static void curves(struct wz_rep *p)
@@ -324,7 +325,7 @@ static void idle(struct wz_rep *p)
 	else
 		wz_rep_sayf(p, FIG_IDLE_NOTE1, false, wz_str_u64(&at, p->v.at));
 	if (hollow) {
-		wz_rep_z(p, " ");
+		wz_rep_z(p, p->lang == WZ_REP_EN ? " " : "");
 		wz_rep_say(p, FIG_IDLE_HOLLOW);
 	}
 	wz_rep_z(p, "</p><figure>");

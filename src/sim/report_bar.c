@@ -133,7 +133,7 @@ static void idle_row(struct wz_rep *p, const struct scale *s, const struct row *
 	if (r->is_bound)
 		wz_rep_say(p, BOUND);
 	else
-		wz_rep_name(p, r->name, 20);
+		wz_rep_name(p, r->name, 25);
 	wz_rep_z(p, "</text>");
 	rect(p, s->x, y - 9, at(s, r->idle) - s->x, 18);
 	if (ours)
@@ -171,7 +171,7 @@ void wz_rep_bars_idle(struct wz_rep *p)
 	}
 	for (uint32_t i = 0; i < n; i++)
 		most = row[i].idle + row[i].sd > most ? row[i].idle + row[i].sd : most;
-	s = scale_of(170, 580, most);
+	s = scale_of(206, 548, most);
 	wz_rep_z(p, "<div class=\"scroll\" tabindex=\"0\"><div class=\"wide\">");
 	wz_rep_svg_open(p, "idle", 1000, bottom + 46, WZ_T_FIG_IDLE, WZ_T_FIG_IDLE_DESC);
 	scale_draw(p, &s, 4, bottom);

@@ -136,13 +136,14 @@ static void number_at(struct wz_rep *p, double x, double y, double v, double ste
 
 static void axes(struct wz_rep *p, const struct plot *t)
 {
-	double step = wz_rep_step(t->yhi - t->ylo, t->chart == WZ_REP_ZOOM ? 8 : 6);
+	double step = wz_rep_step(t->yhi - t->ylo, t->chart == WZ_REP_ZOOM ? 5 : 6);
 	double across = t->chart == WZ_REP_ZOOM ? 10 : 20;
 
-	for (double v = t->ylo; v <= t->yhi + step / 100; v += step) {
-		line(p, t->x, py(t, v), t->x + t->pw, py(t, v), v > t->ylo ? "grid" : "axis");
+	for (double v = step * ceil(t->ylo / step); v <= t->yhi + step / 100; v += step) {
+		line(p, t->x, py(t, v), t->x + t->pw, py(t, v), "grid");
 		number_at(p, t->x - 9, py(t, v) + 4.5, v, step, "m s e");
 	}
+	line(p, t->x, t->y + t->ph, t->x + t->pw, t->y + t->ph, "axis");
 	for (double v = t->xlo; v <= t->xhi; v += across) {
 		line(p, px(t, v), t->y + t->ph, px(t, v), t->y + t->ph + 5, "axis");
 		number_at(p, px(t, v), t->y + t->ph + 20, v, across, "m s c");

@@ -142,15 +142,18 @@ static struct refused refused(const struct wz_rep *p, uint32_t rank, unsigned k)
 	return x;
 }
 
-static void refused_cell(struct wz_rep *p, struct refused x, double most)
+static void refused_cell(struct wz_rep *p, uint32_t rank, unsigned k, double most)
 {
+	struct refused x = refused(p, rank, k);
 	struct wz_rep_num num;
 
 	wz_rep_z(p, "<td>");
 	wz_rep_text(p, wz_rep_int(&num, x.refused));
 	wz_rep_z(p, " <small>");
 	wz_rep_text(p, wz_rep_fix(&num, x.arrived > 0 ? 100 * x.refused / x.arrived : (double)NAN, 1));
-	wz_rep_z(p, " %</small><span class=\"in\" style=\"width:");
+	wz_rep_z(p, " %</small><span");
+	wz_rep_colour(p, rank, "in");
+	wz_rep_z(p, " style=\"width:");
 	wz_rep_coord(p, most > 0 ? 100 * x.refused / most : 0);
 	wz_rep_z(p, "%\"></span></td>");
 }
@@ -174,7 +177,7 @@ void wz_rep_table_refused(struct wz_rep *p)
 	for (uint32_t i = 0; i < p->v.n; i++) {
 		name_cell(p, i);
 		for (unsigned k = 0; k < WZ_PACK_CLASSES; k++)
-			refused_cell(p, refused(p, i, k), most[k]);
+			refused_cell(p, i, k, most[k]);
 		wz_rep_z(p, "</tr>");
 	}
 	wz_rep_z(p, "</tbody><tfoot><tr><th scope=\"row\">");
@@ -198,7 +201,7 @@ static void spread_cell(struct wz_rep *p, struct wz_spread s)
 	wz_rep_z(p, "<td>");
 	wz_rep_text(p, wz_rep_fix(&num, s.mean, 2));
 	if (s.n > 1) {
-		wz_rep_z(p, " <small>± ");
+		wz_rep_z(p, " <small class=\"sd\">± ");
 		wz_rep_text(p, wz_rep_fix(&num, s.sd, 2));
 		wz_rep_z(p, "</small>");
 	}
