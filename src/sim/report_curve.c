@@ -8,19 +8,13 @@
 struct plot {
 	enum wz_rep_chart chart;
 	enum wz_curve curve;
-	double w, h;                 /* of the drawing */
-	double x, y, pw, ph;         /* of the plot inside it */
+	double w, h; /* of the drawing */
+	double x, y, pw, ph; /* of the plot inside it */
 	double xlo, xhi, ylo, yhi;
 };
 
-static double px(const struct plot *t, double v)
-{
-	return t->x + (v - t->xlo) / (t->xhi - t->xlo) * t->pw;
-}
-static double py(const struct plot *t, double v)
-{
-	return t->y + t->ph - (v - t->ylo) / (t->yhi - t->ylo) * t->ph;
-}
+static double px(const struct plot *t, double v) { return t->x + (v - t->xlo) / (t->xhi - t->xlo) * t->pw; }
+static double py(const struct plot *t, double v) { return t->y + t->ph - (v - t->ylo) / (t->yhi - t->ylo) * t->ph; }
 
 double wz_rep_step(double span, unsigned most)
 {
@@ -179,17 +173,14 @@ static void guides(struct wz_rep *p, const struct plot *t)
 
 /* ---- paths ---- */
 
-struct pen { int64_t x, y; bool down; };
+struct pen {
+	int64_t x, y;
+	bool down;
+};
 
-static int64_t tenths(double v)
-{
-	return (int64_t)floor(v * 10 + 0.5);
-}
+static int64_t tenths(double v) { return (int64_t)floor(v * 10 + 0.5); }
 
-static void tenth(struct wz_rep *p, int64_t v)
-{
-	wz_rep_coord(p, (double)v / 10);
-}
+static void tenth(struct wz_rep *p, int64_t v) { wz_rep_coord(p, (double)v / 10); }
 
 static void go(struct wz_rep *p, struct pen *pen, double x, double y)
 {
@@ -293,7 +284,12 @@ static void references(struct wz_rep *p, const struct plot *t)
 
 /* ---- labels ---- */
 
-struct label { double at, y; uint32_t rank; double value; unsigned x; };
+struct label {
+	double at, y;
+	uint32_t rank;
+	double value;
+	unsigned x;
+};
 
 static uint32_t labels_make(const struct wz_rep *p, const struct plot *t, struct label *l)
 {
@@ -416,10 +412,13 @@ static void columns(struct wz_rep *p, const struct plot *t)
 
 void wz_rep_curve(struct wz_rep *p, enum wz_rep_chart chart)
 {
-	static const struct { const char *part, *class; unsigned title, desc; } about[] = {
-		[WZ_REP_ZOOM] = {"zoom", "wide", WZ_T_FIG_ALLOC, WZ_T_FIG_ALLOC_DESC},
-		[WZ_REP_WHOLE] = {"whole", "half", WZ_T_FIG_WHOLE, WZ_T_FIG_ALLOC_DESC},
-		[WZ_REP_FRAGMENTS] = {"frag", "half", WZ_T_FIG_FRAG, WZ_T_FIG_FRAG_DESC},
+	static const struct {
+		const char *part, *class;
+		unsigned title, desc;
+	} about[] = {
+	        [WZ_REP_ZOOM] = {"zoom", "wide", WZ_T_FIG_ALLOC, WZ_T_FIG_ALLOC_DESC},
+	        [WZ_REP_WHOLE] = {"whole", "half", WZ_T_FIG_WHOLE, WZ_T_FIG_ALLOC_DESC},
+	        [WZ_REP_FRAGMENTS] = {"frag", "half", WZ_T_FIG_FRAG, WZ_T_FIG_FRAG_DESC},
 	};
 	struct plot t = plot_of(p, chart);
 	char clip[] = "clip-?";

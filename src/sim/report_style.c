@@ -20,7 +20,7 @@ const char wz_rep_css[] =
 "body{margin:0;background:var(--bg);color:var(--ink);font:16px/1.6 var(--sans);font-variant-numeric:tabular-nums}\n"
 ".page{max-width:1080px;margin:0 auto;padding:0 28px}\n"
 ".tog{position:absolute;opacity:0;width:1px;height:1px}\n"
-"#l-en:checked~.zh,#l-zh:checked~.en{display:none}\n"
+"#l-en:checked~.zh,#l-en:checked~footer .zh,#l-zh:checked~.en,#l-zh:checked~footer .en{display:none}\n"
 ".top{display:flex;justify-content:space-between;align-items:center;gap:16px;padding-top:26px;color:var(--mut);font-size:14px}\n"
 ".top label{cursor:pointer;padding:3px 11px;border:1px solid var(--rule);background:transparent}\n"
 ".top label:first-child{border-radius:6px 0 0 6px}.top label:last-child{border-radius:0 6px 6px 0;border-left:0}\n"
@@ -66,7 +66,7 @@ const char wz_rep_css[] =
 "@media(max-width:600px){.page{padding:0 18px}h1{font-size:30px;margin-top:30px}.lead{font-size:18px}.stats{grid-template-columns:1fr 1fr}.stats dd{font-size:27px}.panels{grid-template-columns:1fr}th,td{padding-left:13px}}\n"
 "@media print{:root{color-scheme:light;--bg:#fff;--card:#f4f4f4;--ink:#000;--mut:#444;--rule:#ccc;--grid:#e4e4e4;"
 "--p0:#0b5cad;--p1:#c2410c;--p2:#0f766e;--p3:#9d2f7d;--p4:#8a6a00;--p5:#3a86b8;--p6:#6b7280;--p7:#6b3f1d;--r0:#b4690e;--r1:#24508a;--r2:#8fa3b8}"
-"body{font-size:10.5pt}.page{max-width:none;padding:0}.sw-lang,.btn,.hit{display:none}figure,tr,.panels>*,.stats{break-inside:avoid}h2,h3,h4,.note{break-after:avoid}.scroll{overflow:visible}.wide,.half{min-width:0}"
+"body{font-size:10.5pt}.page{max-width:none;padding:0}.sw-lang,.btn,.hit{display:none}figure,tr,.panels>*,.stats,.note,.two>*{break-inside:avoid}.two{grid-template-columns:1fr 1fr;gap:0 24px}.what{grid-template-columns:1fr}tfoot{display:table-row-group}.tog{display:none}h2,h3,h4,.note{break-after:avoid}.scroll{overflow:visible}.wide,.half{min-width:0}"
 "th,td{padding-left:10px;font-size:8.5pt}i.sw,.w0,.w1,.w2,td .in{print-color-adjust:exact;-webkit-print-color-adjust:exact}@page{margin:16mm 14mm}}\n";
 
 const char wz_rep_js[] =

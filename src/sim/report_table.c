@@ -36,14 +36,14 @@ static void open(struct wz_rep *p, const char *class, unsigned caption)
 	wz_rep_z(p, "\"><thead><tr>");
 }
 
-static void close(struct wz_rep *p)
-{
-	wz_rep_z(p, "</table></div>");
-}
+static void close(struct wz_rep *p) { wz_rep_z(p, "</table></div>"); }
 
 /* ---- the cluster ---- */
 
-struct models { uint32_t nodes[WZ_MODELS_MAX + 1]; double gpus[WZ_MODELS_MAX + 1], cpu[WZ_MODELS_MAX + 1]; };
+struct models {
+	uint32_t nodes[WZ_MODELS_MAX + 1];
+	double gpus[WZ_MODELS_MAX + 1], cpu[WZ_MODELS_MAX + 1];
+};
 
 /* A node counts with the model of its first device, its CPU in proportion to its devices of each model. */
 static void count(const struct wz_sim_nodes *nodes, struct models *m)
@@ -105,7 +105,8 @@ void wz_rep_table_models(struct wz_rep *p)
 			best = m.gpus[k] > m.gpus[best] ? k : best;
 		if (!(m.gpus[best] > 0))
 			break;
-		model_line(p, wz_sim_nodes_model_name(nodes, (wz_model_id){(uint16_t)best}), m.nodes[best], m.gpus[best], m.cpu[best], gpus);
+		model_line(p, wz_sim_nodes_model_name(nodes, (wz_model_id){(uint16_t)best}), m.nodes[best],
+		        m.gpus[best], m.cpu[best], gpus);
 		m.gpus[best] = 0;
 	}
 	wz_rep_z(p, "</tbody><tfoot>");
@@ -125,10 +126,14 @@ void wz_rep_table_models(struct wz_rep *p)
 
 /* ---- refused ---- */
 
-static const unsigned class_text[WZ_PACK_CLASSES] = {[WZ_PACK_CPU] = WZ_T_CLASS_CPU, [WZ_PACK_SHARE] = WZ_T_CLASS_SHARE,
-	[WZ_PACK_ONE] = WZ_T_CLASS_ONE, [WZ_PACK_MULTI] = WZ_T_CLASS_MULTI};
+static const unsigned class_text[WZ_PACK_CLASSES] = {[WZ_PACK_CPU] = WZ_T_CLASS_CPU,
+        [WZ_PACK_SHARE] = WZ_T_CLASS_SHARE,
+        [WZ_PACK_ONE] = WZ_T_CLASS_ONE,
+        [WZ_PACK_MULTI] = WZ_T_CLASS_MULTI};
 
-struct refused { double refused, arrived; };
+struct refused {
+	double refused, arrived;
+};
 
 static struct refused refused(const struct wz_rep *p, uint32_t rank, unsigned k)
 {
@@ -217,7 +222,8 @@ static void numbers_row(struct wz_rep *p, uint32_t rank)
 	name_cell(p, rank);
 	for (unsigned i = 0; i < N_POINTS; i++)
 		spread_cell(p, wz_rep_point(p, rank, WZ_CURVE_ALLOCATED, points[i]));
-	cell(p, wz_rep_fix(&num, p->v.at ? wz_rep_point(p, rank, WZ_CURVE_FRAGMENTED, p->v.at).mean : (double)NAN, 2));
+	cell(p, wz_rep_fix(
+	                &num, p->v.at ? wz_rep_point(p, rank, WZ_CURVE_FRAGMENTED, p->v.at).mean : (double)NAN, 2));
 	for (uint32_t i = 0; i < p->v.seeds; i++) {
 		ns += (double)r[i].cpu_ns;
 		decisions += (double)r[i].decisions;
