@@ -61,7 +61,7 @@ const char wz_rep_css[] =
 ".dig{columns:auto 270px;column-gap:32px;margin:0;padding:0;list-style:none}.dig li{break-inside:avoid;margin:0 0 12px}.dig b{font-family:var(--sans);font-size:14px;display:block}.dig span{display:block;color:var(--mut);white-space:nowrap}\n"
 ".facts{display:grid;grid-template-columns:auto 1fr;gap:4px 20px;margin:14px 0}.facts dt{color:var(--mut)}.facts dd{margin:0;overflow-wrap:anywhere}\n"
 "ol{padding-left:1.3em;max-width:74ch}li{margin-bottom:4px}a{color:var(--p0)}.btn{display:inline-block;padding:7px 15px;border:1px solid var(--ink);border-radius:6px;color:var(--ink);text-decoration:none;font-size:14.5px}.btn:hover{background:var(--card)}\n"
-"footer{margin-top:56px;padding-top:18px;padding-bottom:56px;border-top:1px solid var(--rule);color:var(--mut);font-size:14px;display:flex;flex-wrap:wrap;gap:14px 28px;align-items:center;justify-content:space-between}footer p{margin:0}\n"
+"footer.page{margin-top:56px;padding-top:18px;padding-bottom:56px;border-top:1px solid var(--rule);color:var(--mut);font-size:14px;display:flex;flex-wrap:wrap;gap:14px 28px;align-items:center;justify-content:space-between}footer p{margin:0}\n"
 "@media(max-width:860px){.two,.what{grid-template-columns:1fr}}\n"
 "@media(max-width:600px){.page{padding:0 18px}h1{font-size:30px;margin-top:30px}.lead{font-size:18px}.stats{grid-template-columns:1fr 1fr}.stats dd{font-size:27px}.panels{grid-template-columns:1fr}th,td{padding-left:13px}}\n"
 "@media print{:root{color-scheme:light;--bg:#fff;--card:#f4f4f4;--ink:#000;--mut:#444;--rule:#ccc;--grid:#e4e4e4;"
