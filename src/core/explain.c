@@ -126,7 +126,7 @@ int wz_core_explain(struct wz_core *c, uint64_t job, struct wz_explanation *ret,
 	x.never = !possible;
 	x.tasks_needed = j->tasks_min;
 	x.tasks_fit = x.blocked[WZ_REASON_NONE] ? 1 : 0;
-	if (j->tasks_min > 1 && x.tasks_fit) {
+	if (j->tasks_max > 1 && x.tasks_fit) {
 		int r = try_gang(c, slot, &x);
 		if (r < 0)
 			return wz_err_set(err, r, "OutOfMemory", WZ_STR("no memory to explain"));
@@ -137,7 +137,7 @@ int wz_core_explain(struct wz_core *c, uint64_t job, struct wz_explanation *ret,
 		x.main = WZ_REASON_NO_NODES;
 	else if (x.tasks_fit >= x.tasks_needed)
 		x.main = WZ_REASON_NONE;
-	else if (x.tasks_fit)
+	else if (x.blocked[WZ_REASON_NONE])
 		x.main = WZ_REASON_GANG;
 	else
 		x.main = most_frequent(&x);
