@@ -77,7 +77,10 @@ static void view_make(struct wz_rep *p, uint32_t index)
 		v->colour[i] = colour_of(p->r, s->placement[v->order[i]]);
 }
 
-const char *wz_rep_placement(const struct wz_rep *p, uint32_t rank) { return p->v.s->placement[p->v.order[rank]]; }
+const char *wz_rep_placement(const struct wz_rep *p, uint32_t rank)
+{
+	return p->v.s->placement[p->v.order[rank]];
+}
 
 const struct wz_pack_result *wz_rep_runs(const struct wz_rep *p, uint32_t rank)
 {
@@ -146,7 +149,10 @@ void wz_rep_svg_open(struct wz_rep *p, const char *part, double w, double h, uns
 	wz_rep_z(p, "</desc>");
 }
 
-void wz_rep_svg_close(struct wz_rep *p) { wz_rep_z(p, "</svg>"); }
+void wz_rep_svg_close(struct wz_rep *p)
+{
+	wz_rep_z(p, "</svg>");
+}
 
 static void heading(struct wz_rep *p, unsigned id)
 {
@@ -206,7 +212,10 @@ static void finding(struct wz_rep *p)
 	wz_rep_z(p, "</p>");
 }
 
-static void stat_open(struct wz_rep *p) { wz_rep_z(p, "<div><dt>"); }
+static void stat_open(struct wz_rep *p)
+{
+	wz_rep_z(p, "<div><dt>");
+}
 static void stat_value(struct wz_rep *p, struct wz_str s, const char *unit)
 {
 	wz_rep_z(p, "</dt><dd>");

@@ -13,8 +13,14 @@ struct plot {
 	double xlo, xhi, ylo, yhi;
 };
 
-static double px(const struct plot *t, double v) { return t->x + (v - t->xlo) / (t->xhi - t->xlo) * t->pw; }
-static double py(const struct plot *t, double v) { return t->y + t->ph - (v - t->ylo) / (t->yhi - t->ylo) * t->ph; }
+static double px(const struct plot *t, double v)
+{
+	return t->x + (v - t->xlo) / (t->xhi - t->xlo) * t->pw;
+}
+static double py(const struct plot *t, double v)
+{
+	return t->y + t->ph - (v - t->ylo) / (t->yhi - t->ylo) * t->ph;
+}
 
 double wz_rep_step(double span, unsigned most)
 {
@@ -178,9 +184,15 @@ struct pen {
 	bool down;
 };
 
-static int64_t tenths(double v) { return (int64_t)floor(v * 10 + 0.5); }
+static int64_t tenths(double v)
+{
+	return (int64_t)floor(v * 10 + 0.5);
+}
 
-static void tenth(struct wz_rep *p, int64_t v) { wz_rep_coord(p, (double)v / 10); }
+static void tenth(struct wz_rep *p, int64_t v)
+{
+	wz_rep_coord(p, (double)v / 10);
+}
 
 static void go(struct wz_rep *p, struct pen *pen, double x, double y)
 {

@@ -36,7 +36,10 @@ static void open(struct wz_rep *p, const char *class, unsigned caption)
 	wz_rep_z(p, "\"><thead><tr>");
 }
 
-static void close(struct wz_rep *p) { wz_rep_z(p, "</table></div>"); }
+static void close(struct wz_rep *p)
+{
+	wz_rep_z(p, "</table></div>");
+}
 
 /* ---- the cluster ---- */
 

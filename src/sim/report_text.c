@@ -12,7 +12,10 @@ static const char *const text[WZ_T_COUNT][WZ_REP_LANGS] = {
 
 static const struct wz_str none = {"–", sizeof("–") - 1};
 
-static bool writable(double v) { return isfinite(v) && v > -1e12 && v < 1e12; }
+static bool writable(double v)
+{
+	return isfinite(v) && v > -1e12 && v < 1e12;
+}
 
 struct wz_str wz_rep_int(struct wz_rep_num *scratch, double v)
 {
@@ -57,9 +60,15 @@ struct wz_str wz_rep_us(struct wz_rep_num *scratch, double ns)
 	return wz_rep_fix(scratch, ns / 1e3, ns < 1e5 ? 2 : 1);
 }
 
-void wz_rep_z(struct wz_rep *p, const char *trusted) { wz_buf_addz(p->b, trusted); }
+void wz_rep_z(struct wz_rep *p, const char *trusted)
+{
+	wz_buf_addz(p->b, trusted);
+}
 
-void wz_rep_text(struct wz_rep *p, struct wz_str s) { wz_buf_add_html(p->b, s); }
+void wz_rep_text(struct wz_rep *p, struct wz_str s)
+{
+	wz_buf_add_html(p->b, s);
+}
 
 void wz_rep_fill(struct wz_rep *p, unsigned id, bool strong, const struct wz_str *arg, uint32_t n)
 {
