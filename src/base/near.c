@@ -2,10 +2,7 @@
 /* Optimal string alignment: the Levenshtein recurrence with a swap of two neighbours, three rows kept. */
 #include "base/near.h"
 
-static unsigned char lower(char c)
-{
-	return (unsigned char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
-}
+static unsigned char lower(char c) { return (unsigned char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c); }
 
 static uint32_t min3(uint32_t a, uint32_t b, uint32_t c)
 {
@@ -29,7 +26,7 @@ uint32_t wz_near_distance(struct wz_str a, struct wz_str b)
 			bool same = lower(a.ptr[i - 1]) == lower(b.ptr[j - 1]);
 			row[j] = min3(above[j] + 1, row[j - 1] + 1, above[j - 1] + !same);
 			if (i > 1 && j > 1 && lower(a.ptr[i - 1]) == lower(b.ptr[j - 2]) &&
-				lower(a.ptr[i - 2]) == lower(b.ptr[j - 1]) && before[j - 2] + 1 < row[j])
+			        lower(a.ptr[i - 2]) == lower(b.ptr[j - 1]) && before[j - 2] + 1 < row[j])
 				row[j] = before[j - 2] + 1;
 		}
 		uint32_t *free_row = before;

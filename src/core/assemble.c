@@ -42,7 +42,7 @@ static int place_task(struct wz_core *c, uint32_t slot, uint32_t index, uint32_t
 
 	wz_check(wz_fit(c, s, node, &v, &scratch) == WZ_REASON_NONE);
 	e.place = (struct wz_place){.node = {node}, .cpu = s->cpu, .mem = s->mem, .dev_milli = v.need.milli,
-		.dev_mem = v.need.mem ? v.need.mem : -1,
+		.dev_mem = v.need.mem && v.need.milli < WZ_WHOLE ? v.need.mem : -1,
 		.devices = choose_devices(c, s, &v, rng)};
 	r = wz_ledger_reserve(c, 1);
 	if (r == 0)

@@ -42,10 +42,7 @@ static bool normalise(struct wz_str name, struct normal *ret)
 	return ret->len > 0;
 }
 
-static struct wz_str normal_str(const struct normal *n)
-{
-	return (struct wz_str){n->b, n->len};
-}
+static struct wz_str normal_str(const struct normal *n) { return (struct wz_str){n->b, n->len}; }
 
 /* Model number, or WZ_NONE. */
 static uint32_t find_model(const struct wz_catalogue *c, const struct normal *n)
@@ -108,7 +105,10 @@ static uint32_t distance(struct wz_str a, struct wz_str b)
 }
 
 struct nearest {
-	struct { uint32_t distance; const char *name; } at[NEAREST];
+	struct {
+		uint32_t distance;
+		const char *name;
+	} at[NEAREST];
 	uint32_t n;
 };
 
@@ -146,10 +146,10 @@ static int unknown(const struct wz_catalogue *c, struct wz_str name, struct wz_e
 	if (normalise(name, &n)) {
 		for (uint32_t i = 0; i < WZ_ARRAY_LEN(catalogue_families); i++)
 			consider(&best, normal_str(&n), wz_str(catalogue_families[i].normal),
-			         catalogue_families[i].spelling);
+			        catalogue_families[i].spelling);
 		for (uint32_t i = 0; i < WZ_ARRAY_LEN(catalogue_names); i++)
 			consider(&best, normal_str(&n), wz_str(catalogue_names[i].normal),
-			         catalogue_models[catalogue_names[i].model].name);
+			        catalogue_models[catalogue_names[i].model].name);
 		for (uint32_t i = N_BUILTIN; i < c->n; i++) {
 			struct normal m;
 			if (normalise(wz_str(c->model[i].name), &m))
@@ -159,9 +159,9 @@ static int unknown(const struct wz_catalogue *c, struct wz_str name, struct wz_e
 	if (name.len > WZ_MODEL_NAME_MAX)
 		name.len = WZ_MODEL_NAME_MAX;
 	return wz_err_set(err, -ENOENT, "UnknownModel", WZ_STR("no device model or family is called \""), name,
-	                  best.n ? WZ_STR("\"; nearest: ") : WZ_STR("\""), best.n > 0 ? wz_str(best.at[0].name) : WZ_STR(""),
-	                  best.n > 1 ? WZ_STR(", ") : WZ_STR(""), best.n > 1 ? wz_str(best.at[1].name) : WZ_STR(""),
-	                  best.n > 2 ? WZ_STR(", ") : WZ_STR(""), best.n > 2 ? wz_str(best.at[2].name) : WZ_STR(""));
+	        best.n ? WZ_STR("\"; nearest: ") : WZ_STR("\""), best.n > 0 ? wz_str(best.at[0].name) : WZ_STR(""),
+	        best.n > 1 ? WZ_STR(", ") : WZ_STR(""), best.n > 1 ? wz_str(best.at[1].name) : WZ_STR(""),
+	        best.n > 2 ? WZ_STR(", ") : WZ_STR(""), best.n > 2 ? wz_str(best.at[2].name) : WZ_STR(""));
 }
 
 int wz_catalogue_init(struct wz_catalogue *c, const struct wz_mem *mem)
@@ -202,16 +202,17 @@ int wz_catalogue_find(const struct wz_catalogue *c, struct wz_str name, wz_model
 			return unknown(c, name, err);
 		if (f->n > 1)
 			return wz_err_set(err, -ENOENT, "AmbiguousModel", WZ_STR("\""), wz_str(f->spelling),
-			                  WZ_STR("\" is a family of several models, such as "),
-			                  wz_str(catalogue_models[catalogue_members[f->first]].name), WZ_STR(" and "),
-			                  wz_str(catalogue_models[catalogue_members[f->first + 1]].name));
+			        WZ_STR("\" is a family of several models, such as "),
+			        wz_str(catalogue_models[catalogue_members[f->first]].name), WZ_STR(" and "),
+			        wz_str(catalogue_models[catalogue_members[f->first + 1]].name));
 		m = catalogue_members[f->first];
 	}
 	*ret = (wz_model_id){(uint16_t)m};
 	return 0;
 }
 
-int wz_catalogue_match(const struct wz_catalogue *c, struct wz_str name, struct wz_model_set *set, struct wz_err *err)
+int wz_catalogue_match(
+        const struct wz_catalogue *c, struct wz_str name, struct wz_model_set *set, struct wz_err *err)
 {
 	const struct catalogue_family *f;
 	struct normal n;
@@ -276,7 +277,7 @@ static struct wz_model declared_facts(const struct wz_model *facts_or_null)
 }
 
 int wz_catalogue_declare(struct wz_catalogue *c, struct wz_str name, const struct wz_model *facts_or_null,
-                         wz_model_id *ret, struct wz_err *err)
+        wz_model_id *ret, struct wz_err *err)
 {
 	struct wz_model m = declared_facts(facts_or_null);
 	struct normal n;
@@ -286,13 +287,15 @@ int wz_catalogue_declare(struct wz_catalogue *c, struct wz_str name, const struc
 		return 0;
 	if (!name_ok(name) || !normalise(name, &n))
 		return wz_err_set(err, -EINVAL, "BadModelName",
-		                  WZ_STR("a device model's name is 1 to 63 bytes without control characters and , ! = ~ \" '"));
+		        WZ_STR("a device model's name is 1 to 63 bytes without control characters and , ! = ~ \" "
+		               "'"));
 	if (c->n == WZ_MODELS_MAX)
-		return wz_err_set(err, -E2BIG, "TooManyModels", WZ_STR("more than 256 device models; cannot add "), name);
+		return wz_err_set(
+		        err, -E2BIG, "TooManyModels", WZ_STR("more than 256 device models; cannot add "), name);
 	m.vendor = keep(c, wz_str(m.vendor));
 	m.name = keep(c, name);
 	if (!m.vendor || !m.name || wz_grow(c->mem, &c->model, &c->cap, c->n + 1, sizeof *c->model) < 0 ||
-	    wz_strtab_add(&c->names, normal_str(&n), &id) < 0 || wz_map_put(&c->by_name, id, c->n) < 0)
+	        wz_strtab_add(&c->names, normal_str(&n), &id) < 0 || wz_map_put(&c->by_name, id, c->n) < 0)
 		return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("out of memory for the device model "), name);
 	c->model[c->n] = m;
 	*ret = (wz_model_id){(uint16_t)c->n++};

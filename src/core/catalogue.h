@@ -16,18 +16,18 @@
 #define WZ_MODEL_NAME_MAX 64u /* bytes of a name with its terminator */
 
 struct wz_model {
-	const char *vendor, *name; /* "NVIDIA", "H100-SXM5-80GB"; for declared models the string lives in the catalogue */
-	uint64_t mem_bytes;        /* as the driver reports it */
-	uint32_t class_g;          /* marketing memory class in G: 80 for 81,559 MiB; 0 unknown */
-	uint32_t bw_gbps;          /* memory bandwidth, GB/s */
-	uint32_t tflops_milli;     /* dense fp16/bf16 TFLOPS x 1000 */
+	const char *vendor, *name; /* "NVIDIA", "H100-SXM5-80GB"; of declared models the catalogue's own strings */
+	uint64_t mem_bytes; /* as the driver reports it */
+	uint32_t class_g; /* marketing memory class in G: 80 for 81,559 MiB; 0 unknown */
+	uint32_t bw_gbps; /* memory bandwidth, GB/s */
+	uint32_t tflops_milli; /* dense fp16/bf16 TFLOPS x 1000 */
 	uint32_t fp32_milli, fp8_milli;
-	uint32_t link_gbps;        /* NVLink and kin, per device, both directions, GB/s */
+	uint32_t link_gbps; /* NVLink and kin, per device, both directions, GB/s */
 	uint32_t tdp_w, idle_w;
-	uint32_t cu_milli;         /* compute units x 1000: 100 CU = bf16 training throughput of an A100-80GB-SXM */
+	uint32_t cu_milli; /* compute units x 1000: 100 CU = bf16 training throughput of an A100-80GB-SXM */
 	uint16_t year;
-	uint8_t mig;               /* can be partitioned */
-	uint8_t declared;          /* not of the compiled-in table */
+	uint8_t mig; /* can be partitioned */
+	uint8_t declared; /* not of the compiled-in table */
 };
 
 struct wz_catalogue {
@@ -35,8 +35,8 @@ struct wz_catalogue {
 	struct wz_model *model; /* [n] */
 	uint32_t n, cap;
 	struct wz_strtab names; /* names of declared models, normalised */
-	struct wz_map by_name;  /* strtab id -> model */
-	struct wz_arena text;   /* owned strings of declared models: their addresses stay */
+	struct wz_map by_name; /* strtab id -> model */
+	struct wz_arena text; /* owned strings of declared models: their addresses stay */
 };
 
 int wz_catalogue_init(struct wz_catalogue *c, const struct wz_mem *mem); /* with the compiled-in models; -ENOMEM */
@@ -47,8 +47,8 @@ void wz_catalogue_release(struct wz_catalogue *c);
 int wz_catalogue_find(const struct wz_catalogue *c, struct wz_str name, wz_model_id *ret, struct wz_err *err);
 /* Adds to *set all models that `name` stands for: a family, else one model. -ENOENT "UnknownModel". A declared model
  * whose name is that of a family ("A100" of a trace) counts among the family. */
-int wz_catalogue_match(const struct wz_catalogue *c, struct wz_str name, struct wz_model_set *set,
-                       struct wz_err *err);
+int wz_catalogue_match(
+        const struct wz_catalogue *c, struct wz_str name, struct wz_model_set *set, struct wz_err *err);
 /* How `name` is spelled in canonical text: the family, or the model's name; the empty view when it is unknown. Valid
  * while the catalogue lives. */
 struct wz_str wz_catalogue_spelling(const struct wz_catalogue *c, struct wz_str name);
@@ -58,7 +58,7 @@ struct wz_str wz_catalogue_spelling(const struct wz_catalogue *c, struct wz_str 
  * WZ_MODELS_MAX, -ENOMEM, -EINVAL "BadModelName" for a name that is empty, too long, or could not stand in a profile
  * (control characters, or one of , ! = ~ " '). */
 int wz_catalogue_declare(struct wz_catalogue *c, struct wz_str name, const struct wz_model *facts_or_null,
-                         wz_model_id *ret, struct wz_err *err);
+        wz_model_id *ret, struct wz_err *err);
 
 /* The marketing class of a memory size: 81,559 MiB -> 80. A class g of the catalogue covers g x 10^9 .. g x 2^30 bytes
  * (vendors count either way, and drivers keep some); the nearest range within 12 % of g x 2^30, the smaller class on a

@@ -12,6 +12,8 @@
 
 static const struct wz_policy *policy_of(const struct wz_core_options *o)
 {
+	if (o->custom)
+		return o->custom;
 	return o->policy ? wz_policy_find(wz_str(o->policy)) : wz_policies[0];
 }
 

@@ -120,7 +120,7 @@ void wz_ledger_rebuild_node(struct wz_core *c, uint32_t node); /* from the tasks
 /* ---- fit (fit.c) ---- */
 struct wz_scratch { int32_t milli[WZ_NODE_DEVICES_MAX]; int64_t mem[WZ_NODE_DEVICES_MAX]; };
 /* Is the task feasible on the node now? WZ_REASON_NONE and *v filled when it is (v may point into *s), else the first
- * blocker. Pure. O(1) for plain shapes, O(devices^2) with links. */
+ * blocker. Pure. O(1) usually, O(devices) where memory binds, O(devices^2) with links. */
 enum wz_reason wz_fit(const struct wz_core *c, const struct wz_shape *s, uint32_t node, struct wz_view *v,
                       struct wz_scratch *scratch);
 enum wz_reason wz_fit_idle(const struct wz_core *c, const struct wz_shape *s, uint32_t node); /* if nothing ran */

@@ -9,7 +9,7 @@ void wz_demand_init(struct wz_demand *d, const struct wz_mem *mem)
 {
 	memset(d, 0, sizeof(*d));
 	d->mem = mem;
-	d->next_epoch = 1;
+	d->next_epoch = WZ_DEMAND_FIRST_EPOCH;
 }
 
 void wz_demand_release(struct wz_demand *d)
@@ -33,7 +33,7 @@ bool wz_demand_add(struct wz_demand *d, wz_shape_id shape, uint32_t tasks)
 	d->total = wz_usat_add(d->total, tasks);
 	if (d->total < d->next_epoch)
 		return false;
-	d->next_epoch = d->total + (d->total < 16 ? 1 : d->total / 4);
+	d->next_epoch = d->total + d->total / 4;
 	d->epochs++;
 	return true;
 }

@@ -29,6 +29,12 @@ static int64_t size_of(const struct careful *k, const struct wz_device *d)
 	return d->mem ? d->mem : (int64_t)k->c->catalogue.model[d->model].mem_bytes;
 }
 
+/* Bytes that a task with this need takes from a device. */
+static int64_t mem_wanted(const struct wz_need *need, const struct wz_device *d)
+{
+	return need->mem && need->milli < WZ_WHOLE ? need->mem : wz_device_mem_share(d, need->milli);
+}
+
 static int64_t mem_of(const struct careful *k, uint32_t i)
 {
 	const struct wz_device *d = &k->dev[i];
@@ -101,8 +107,7 @@ static enum wz_reason try_model(struct careful *k, uint16_t model)
 	for (uint64_t w = large; w; w &= w - 1) {
 		uint32_t i = (uint32_t)__builtin_ctzll(w);
 		const struct wz_device *d = &k->dev[i];
-		int64_t want = k->need.mem ? k->need.mem : wz_device_mem_share(d, k->need.milli);
-		if (milli_of(k, i) >= k->need.milli && (want == 0 || mem_of(k, i) >= want))
+		if (milli_of(k, i) >= k->need.milli && (mem_wanted(&k->need, d) == 0 || mem_of(k, i) >= mem_wanted(&k->need, d)))
 			k->ok |= 1ULL << i;
 	}
 	if (s->free_pct && !k->idle) {
@@ -253,12 +258,36 @@ static enum wz_reason fit_careful(const struct wz_core *c, const struct wz_shape
 
 /* ---- the fast path ---- */
 
+/* Devices of one model on a node where memory may bind: the shape asks for an amount, or a neighbour took one. */
+static enum wz_reason fit_memory(const struct wz_shape *s, struct wz_view *v, struct wz_scratch *scratch)
+{
+	uint32_t fits = 0, large = 0, short_of_mem = 0;
+
+	for (uint32_t i = 0; i < v->node->n_dev; i++) {
+		const struct wz_device *d = &v->dev[i];
+		int64_t want = mem_wanted(&v->need, d);
+		bool enough = (want == 0 || v->mem[i] >= want) && d->mem >= s->dev_mem;
+		large += d->mem >= s->dev_mem;
+		scratch->milli[i] = enough ? v->milli[i] : 0;
+		fits += scratch->milli[i] >= s->milli;
+		short_of_mem += !enough;
+	}
+	if (large < s->count)
+		return WZ_REASON_DEVICE_MEMORY;
+	if (fits < s->count)
+		return s->milli < WZ_WHOLE ? WZ_REASON_SHARE : WZ_REASON_BUSY;
+	if (short_of_mem)
+		v->milli = scratch->milli;
+	return WZ_REASON_NONE;
+}
+
 enum wz_reason wz_fit(const struct wz_core *c, const struct wz_shape *s, uint32_t node, struct wz_view *v,
                       struct wz_scratch *scratch)
 {
 	const struct wz_node *n = &c->model.node[node];
 
-	if (__builtin_expect(!s->plain || n->model == WZ_MODEL_MIXED || n->n_explicit, 0))
+	if (__builtin_expect(s->special || n->model == WZ_MODEL_MIXED ||
+	                             (s->dev_mem && !(n->flags & WZ_NODE_MEM_KNOWN)), 0))
 		return fit_careful(c, s, node, v, scratch);
 	if (!WZ_NODE_USABLE(n))
 		return node_usable(n);
@@ -280,8 +309,8 @@ enum wz_reason wz_fit(const struct wz_core *c, const struct wz_shape *s, uint32_
 	v->dev = &c->model.dev[n->first_dev];
 	v->milli = &c->model.dev_milli[n->first_dev];
 	v->mem = &c->model.dev_mem[n->first_dev];
-	v->need = (struct wz_need){.count = s->count, .milli = s->milli, .mem = 0, .ok = true};
-	return WZ_REASON_NONE;
+	v->need = (struct wz_need){.count = s->count, .milli = s->milli, .mem = s->dev_mem, .ok = true};
+	return s->count && (s->dev_mem || n->n_explicit) ? fit_memory(s, v, scratch) : WZ_REASON_NONE;
 }
 
 enum wz_reason wz_fit_idle(const struct wz_core *c, const struct wz_shape *s, uint32_t node)

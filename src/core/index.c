@@ -195,7 +195,7 @@ uint32_t wz_index_best(struct wz_core *c, uint32_t shape, struct wz_rng *rng)
 	if (c->model.n_ranked == 0)
 		return WZ_ID_NONE;
 	s = fresh_tree(c, shape);
-	if (c->policy->normalise)
+	if (c->policy->scope == WZ_SCOPE_RANK)
 		return best_of_rank(c, shape, s ? s->tree.level[0] : NULL, rng);
 	if (s) {
 		if (wz_maxtree_max(&s->tree) == WZ_SCORE_NONE)

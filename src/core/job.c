@@ -50,7 +50,7 @@ static void give_run(struct wz_core *c, unsigned k, uint32_t first)
 int wz_jobs_add(struct wz_core *c, uint64_t number, uint32_t n_tasks, uint32_t *ret_slot)
 {
 	struct wz_jobs *j = &c->jobs;
-	uint32_t slot = j->free, first;
+	uint32_t slot = j->free, first = 0;
 	unsigned k = order_for(n_tasks);
 	int r = 0;
 

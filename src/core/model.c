@@ -104,12 +104,32 @@ static int intern_node(struct wz_model_state *m, const struct wz_ev_node *e, str
 	return r;
 }
 
+/* The class of a node with these facts; a new one while there is room. */
+static uint32_t class_of(struct wz_model_state *m, const struct wz_ev_node *e)
+{
+	uint16_t model = e->n_devices ? e->device[0].model.v : WZ_MODEL_NONE;
+	uint32_t i;
+
+	for (i = 0; i < m->n_classes; i++) {
+		const struct wz_node_class *k = &m->node_class[i];
+		if (k->model == model && k->n_dev == e->n_devices && k->cpu == e->cpu_milli && k->mem == e->mem_bytes)
+			return i;
+	}
+	if (i == WZ_CLASSES_MAX)
+		return WZ_CLASSES_MAX - 1;
+	m->n_classes++;
+	m->node_class[i] = (struct wz_node_class){.model = model, .n_dev = (uint16_t)e->n_devices,
+		.cpu = e->cpu_milli, .mem = e->mem_bytes};
+	return i;
+}
+
 static void supply_change(struct wz_model_state *m, const struct wz_node *n, int sign)
 {
 	uint16_t seen[WZ_NODE_DEVICES_MAX];
 	unsigned n_seen = 0;
 
 	m->cpu_total += sign * n->cpu;
+	m->node_class[n->class_id].nodes += (uint32_t)sign;
 	for (uint32_t i = 0; i < n->n_dev; i++) {
 		const struct wz_device *d = &m->dev[n->first_dev + i];
 		unsigned k = 0;
@@ -223,6 +243,7 @@ int wz_model_node_join(struct wz_model_state *m, const struct wz_catalogue *cat,
 	n->n_labels = e->n_labels;
 	if (e->n_labels)
 		memcpy(&m->label[n->first_label], label, 2 * e->n_labels * sizeof(label[0]));
+	n->class_id = class_of(m, e);
 	fill_node(m, n, e);
 	supply_change(m, n, 1);
 	wz_model_reset_free(m, e->node.v);

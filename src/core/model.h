@@ -40,6 +40,7 @@ struct wz_node {
 	uint32_t name;                   /* 1 + strtab id; 0: this id was never used */
 	uint32_t site, rack;             /* strtab ids; WZ_ID_NONE: none */
 	uint32_t dev_cap;                /* devices reserved at first_dev */
+	uint32_t class_id;               /* nodes that are alike when empty, see wz_node_class */
 	uint32_t first_label, n_labels;
 };
 
@@ -60,6 +61,14 @@ static inline unsigned wz_task_kind(uint32_t count, int32_t milli)
 	return milli < WZ_WHOLE ? 0 : count >= 8 ? 4 : count >= 4 ? 3 : count >= 2 ? 2 : 1;
 }
 
+/* Nodes that are alike when empty: policies learn and look up per class what they need not know per node. */
+struct wz_node_class {
+	uint16_t model, n_dev;  /* of the first device */
+	int64_t cpu, mem;
+	uint32_t nodes;         /* present ones */
+};
+#define WZ_CLASSES_MAX 1024u /* nodes of further kinds share the last class */
+
 struct wz_model_state {
 	const struct wz_mem *mem;
 	struct wz_node *node; /* [n_nodes], by node id; flags without PRESENT: unused */
@@ -78,6 +87,8 @@ struct wz_model_state {
 	struct wz_strtab names;   /* nodes, sites, racks, labels, users, queues */
 	uint32_t *label;          /* pairs key, value (strtab ids) */
 	uint32_t n_label, label_cap;
+	struct wz_node_class node_class[WZ_CLASSES_MAX];
+	uint32_t n_classes;
 	/* per model: what the cluster has */
 	struct { uint64_t devices; int64_t cpu; uint32_t nodes; } supply[WZ_MODELS_MAX];
 	int64_t cpu_total;     /* over present nodes */
@@ -103,6 +114,8 @@ static inline int64_t wz_device_mem_share(const struct wz_device *d, int32_t mil
 {
 	if (milli >= d->milli)
 		return d->mem;
+	if (d->milli == WZ_WHOLE) /* nearly always: divisions by a constant */
+		return d->mem / WZ_WHOLE * milli + d->mem % WZ_WHOLE * milli / WZ_WHOLE;
 	return d->mem / d->milli * milli + d->mem % d->milli * milli / d->milli;
 }
 int wz_model_order(struct wz_model_state *m); /* deals ranks when stale: by (order, id); O(n log n); -ENOMEM */

@@ -65,10 +65,10 @@ struct wz_policy {
 extern const struct wz_policy *const wz_policies[]; /* ends with NULL; the first is the default */
 const struct wz_policy *wz_policy_find(struct wz_str name);
 
-/* Can device i take what is needed (compute, memory, health)? */
+/* Can device i take what is needed? Devices that cannot for any reason but compute are shown with no compute free. */
 static inline bool wz_device_fits(const struct wz_view *v, uint32_t i)
 {
-	return v->milli[i] >= v->need.milli && (v->need.mem == 0 || v->mem[i] >= v->need.mem);
+	return v->milli[i] >= v->need.milli;
 }
 
 /* Helpers for `choose`. Whole devices: the lowest-numbered free ones. A share: the device with the smallest free compute

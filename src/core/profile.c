@@ -9,15 +9,9 @@
 
 #define SHOWN 60u /* characters of the line that an error shows */
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-static bool starts_char(char c)
-{
-	return ((unsigned char)c & 0xc0) != 0x80;
-}
+static bool starts_char(char c) { return ((unsigned char)c & 0xc0) != 0x80; }
 
 void wz_profile_init(struct wz_profile *p)
 {
@@ -121,7 +115,7 @@ static int set_entry(struct wz_profile_ctx *x, struct wz_str key, struct wz_str 
 	*ret_at = value.ptr;
 	if (value.len == 0)
 		return wz_err_set(x->err, -EINVAL, "BadProfile", key, WZ_STR(" needs a value: "),
-		                  wz_str(wz_profile_keys[k].value));
+		        wz_str(wz_profile_keys[k].value));
 	if (value.len > WZ_PROFILE_TEXT_MAX)
 		return wz_err_set(x->err, -EINVAL, "BadProfile", key, WZ_STR(" is longer than 4096 bytes"));
 	x->at = value.ptr;
@@ -143,15 +137,12 @@ struct finish {
 	const struct wz_catalogue *c;
 	struct wz_err *err;
 	enum wz_profile_key_id key; /* which entry is to blame */
-	bool value;                 /* its value, rather than its key */
+	bool value; /* its value, rather than its key */
 };
 
 #define conflict(f, id, ...) ((f)->key = WZ_KEY_##id, wz_err_set((f)->err, -EINVAL, "Conflict", __VA_ARGS__))
 
-static bool given(const struct wz_profile *p, enum wz_profile_key_id k)
-{
-	return p->given >> k & 1;
-}
+static bool given(const struct wz_profile *p, enum wz_profile_key_id k) { return p->given >> k & 1; }
 
 static int finish_devices(struct finish *f)
 {
@@ -183,10 +174,10 @@ static int finish_link(struct finish *f)
 		return 0;
 	if (p->link != WZ_LINK_NODE && p->link != WZ_LINK_RACK)
 		return conflict(f, LINK, WZ_STR("link="), wz_str(wz_profile_links[p->link]),
-		                WZ_STR(" joins the devices of one task, and there is only one"));
+		        WZ_STR(" joins the devices of one task, and there is only one"));
 	if (p->tasks_max < 2)
 		return conflict(f, LINK, WZ_STR("link="), wz_str(wz_profile_links[p->link]),
-		                WZ_STR(" joins devices or tasks, and there is only one"));
+		        WZ_STR(" joins devices or tasks, and there is only one"));
 	return 0;
 }
 
@@ -194,7 +185,8 @@ static int finish_link(struct finish *f)
 static bool class_beyond_types(const struct wz_profile *p, const struct wz_catalogue *c)
 {
 	for (uint32_t m = 0; m < c->n; m++)
-		if (wz_model_set_has(&p->allowed, m) && (!c->model[m].class_g || c->model[m].class_g >= p->gpu_mem_g))
+		if (wz_model_set_has(&p->allowed, m) &&
+		        (!c->model[m].class_g || c->model[m].class_g >= p->gpu_mem_g))
 			return false;
 	return true;
 }
@@ -215,9 +207,10 @@ static int unknown_class(struct finish *f, uint32_t below, uint32_t above)
 		part[i][2] = wz_str(example[i]);
 		part[i][3] = WZ_STR(")");
 	}
-	return wz_err_set(f->err, -EINVAL, "BadUnit", WZ_STR("no card is sold as "), g, WZ_STR("G; nearest: "), part[0][0],
-	                  part[0][1], part[0][2], part[0][3], below && above ? WZ_STR(", ") : WZ_STR(""), part[1][0],
-	                  part[1][1], part[1][2], part[1][3], WZ_STR("; for exact bytes write "), g, WZ_STR("Gi"));
+	return wz_err_set(f->err, -EINVAL, "BadUnit", WZ_STR("no card is sold as "), g, WZ_STR("G; nearest: "),
+	        part[0][0], part[0][1], part[0][2], part[0][3], below && above ? WZ_STR(", ") : WZ_STR(""),
+	        part[1][0], part[1][1], part[1][2], part[1][3], WZ_STR("; for exact bytes write "), g,
+	        WZ_STR("Gi"));
 }
 
 /* A share is an allotment of bytes, not a card with a class: there G is 10^9 bytes. */
@@ -263,7 +256,7 @@ int wz_profile_finish(struct wz_profile *p, const struct wz_catalogue *c, struct
 }
 
 int wz_profile_set(struct wz_profile *p, struct wz_str key, struct wz_str value, const struct wz_catalogue *c,
-                   struct wz_err *err)
+        struct wz_err *err)
 {
 	struct wz_profile copy = *p;
 	struct wz_profile_ctx x = {.p = &copy, .c = c, .err = err};
@@ -316,13 +309,14 @@ static int next_entry(struct wz_str *rest, struct entry *e, const char **ret_at,
 	e->key = (struct wz_str){word.ptr, k};
 	*ret_at = word.ptr;
 	if (k == 0 || k == word.len)
-		return wz_err_set(err, -EINVAL, "BadProfile", WZ_STR("an entry is key=value without blanks inside"));
+		return wz_err_set(
+		        err, -EINVAL, "BadProfile", WZ_STR("an entry is key=value without blanks inside"));
 	*ret_at = word.ptr + k;
 	e->preferred = word.ptr[k] == '~';
 	if (word.ptr[k] == '>') {
 		if (k + 1 == word.len || word.ptr[k + 1] != '=')
 			return wz_err_set(err, -EINVAL, "BadProfile",
-			                  WZ_STR("\"more than\" is not an operator; >= is, and = means the same"));
+			        WZ_STR("\"more than\" is not an operator; >= is, and = means the same"));
 		op = 2;
 	}
 	if (e->preferred && !wz_str_eq(e->key, WZ_STR("link")))
@@ -331,7 +325,8 @@ static int next_entry(struct wz_str *rest, struct entry *e, const char **ret_at,
 	return 0;
 }
 
-static int parse_entries(struct wz_profile_ctx *x, struct wz_str rest, struct entry seen[WZ_KEY_N], const char **ret_at)
+static int parse_entries(
+        struct wz_profile_ctx *x, struct wz_str rest, struct entry seen[WZ_KEY_N], const char **ret_at)
 {
 	for (;;) {
 		struct entry e;

@@ -38,10 +38,7 @@ static void format_gpu_mem(const struct wz_profile *p, struct wz_buf *b)
 	wz_buf_addc(b, 'G');
 }
 
-static void format_gpu_mem_total(const struct wz_profile *p, struct wz_buf *b)
-{
-	bytes(b, p->gpu_mem_total_bytes);
-}
+static void format_gpu_mem_total(const struct wz_profile *p, struct wz_buf *b) { bytes(b, p->gpu_mem_total_bytes); }
 
 static void format_cu(const struct wz_profile *p, struct wz_buf *b)
 {
@@ -92,10 +89,7 @@ static void format_cpus(const struct wz_profile *p, struct wz_buf *b)
 		wz_milli_format(b, p->cpu_milli);
 }
 
-static void format_mem(const struct wz_profile *p, struct wz_buf *b)
-{
-	bytes(b, p->mem_bytes);
-}
+static void format_mem(const struct wz_profile *p, struct wz_buf *b) { bytes(b, p->mem_bytes); }
 
 static void format_time(const struct wz_profile *p, struct wz_buf *b)
 {
@@ -155,7 +149,7 @@ static void format_preempt(const struct wz_profile *p, struct wz_buf *b)
 
 wz_profile_format_fn *const wz_profile_format_fns[WZ_KEY_N] = {
 #define X(id, fn, name, value, help) format_##fn,
-	WZ_PROFILE_KEYS(X)
+        WZ_PROFILE_KEYS(X)
 #undef X
 };
 

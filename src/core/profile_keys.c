@@ -4,14 +4,14 @@
 #include "base/quant.h"
 #include "core/profile_int.h"
 
-#define BARE_BYTES_MIN 65536u     /* a bare number below is a forgotten unit */
+#define BARE_BYTES_MIN 65536u /* a bare number below is a forgotten unit */
 #define CLASS_MAX (1u << 20)
 #define CU_MILLI_MAX 1000000000000ULL
 #define BW_MAX 10000000u
 
 const struct wz_profile_key wz_profile_keys[] = {
 #define X(id, fn, name, value, help) {name, value, help},
-	WZ_PROFILE_KEYS(X)
+        WZ_PROFILE_KEYS(X)
 #undef X
 };
 const unsigned wz_profile_keys_n = WZ_KEY_N;
@@ -55,13 +55,14 @@ static int set_gpus(struct wz_profile_ctx *x, struct wz_str v)
 	for (size_t i = 0; i < v.len; i++)
 		if ((v.ptr[i] < '0' || v.ptr[i] > '9') && v.ptr[i] != '.')
 			return bad(x, v.ptr + i, "BadUnit", WZ_STR("\""), v,
-			           WZ_STR("\" is not a number of devices, such as 4 or 0.5"));
+			        WZ_STR("\" is not a number of devices, such as 4 or 0.5"));
 	if (wz_milli_parse(v, &milli, x->err) < 0)
 		return bad_quantity(x, v);
 	if (milli > WZ_WHOLE && milli % WZ_WHOLE)
 		return bad(x, v.ptr, "BadProfile", WZ_STR("only less than one device can be a fraction"));
 	if (milli > WZ_NODE_DEVICES_MAX * WZ_WHOLE)
-		return bad(x, v.ptr, "BadProfile", WZ_STR("a task has at most 64 devices; more make a gang: tasks=N"));
+		return bad(
+		        x, v.ptr, "BadProfile", WZ_STR("a task has at most 64 devices; more make a gang: tasks=N"));
 	x->p->gpus = (uint32_t)(milli / WZ_WHOLE);
 	x->p->share_milli = (uint32_t)(milli % WZ_WHOLE);
 	return 0;
@@ -76,7 +77,7 @@ static int set_share(struct wz_profile_ctx *x, struct wz_str v)
 		return bad(x, v.ptr, "BadProfile", WZ_STR("a share is more than nothing, at least 0.1%"));
 	if (milli >= WZ_WHOLE)
 		return bad(x, v.ptr, "BadProfile",
-		           WZ_STR("a share is less than one device, such as 50%; for whole devices write gpus=N"));
+		        WZ_STR("a share is less than one device, such as 50%; for whole devices write gpus=N"));
 	x->p->share_milli = (uint32_t)milli;
 	x->p->gpus = 0;
 	return 0;
@@ -90,8 +91,8 @@ static int parse_bytes(struct wz_profile_ctx *x, struct wz_str v, uint64_t *ret)
 	if (wz_bytes_parse(number, ret, x->err) < 0)
 		return bad_quantity(x, v);
 	if (!marked && digits(v) && *ret && *ret < BARE_BYTES_MIN)
-		return bad(x, v.ptr, "BadUnit", v, WZ_STR(" bytes? write "), v, WZ_STR("G or "), v, WZ_STR("Gi ("), v,
-		           WZ_STR("B if bytes are meant)"));
+		return bad(x, v.ptr, "BadUnit", v, WZ_STR(" bytes? write "), v, WZ_STR("G or "), v, WZ_STR("Gi ("),
+		        v, WZ_STR("B if bytes are meant)"));
 	if (*ret > (uint64_t)WZ_BYTES_MAX)
 		return bad(x, v.ptr, "BadProfile", WZ_STR("more than 64Pi"));
 	return 0;
@@ -162,10 +163,10 @@ static int add_type(struct wz_profile_ctx *x, struct wz_str name, struct wz_mode
 	}
 	spell(x->c, name, spelled);
 	for (uint32_t i = 0; i < p->n_types; i++)
-		if (strcmp(p->type[i].name, spelled) == 0)
+		if (wz_str_eq(wz_str(p->type[i].name), wz_str(spelled)))
 			return bad(x, name.ptr, "BadProfile", wz_str(spelled), WZ_STR(" is named twice"));
 	for (uint32_t i = 0; i < p->n_excluded; i++)
-		if (strcmp(p->excluded[i], spelled) == 0)
+		if (wz_str_eq(wz_str(p->excluded[i]), wz_str(spelled)))
 			return bad(x, name.ptr, "BadProfile", wz_str(spelled), WZ_STR(" is named twice"));
 	if ((exclude ? p->n_excluded : p->n_types) == WZ_PROFILE_TYPES_MAX)
 		return bad(x, name.ptr, "BadProfile", WZ_STR("more than 16 device models"));
@@ -224,7 +225,7 @@ static int set_link(struct wz_profile_ctx *x, struct wz_str v)
 			return 0;
 		}
 	return bad(x, v.ptr, "BadProfile", WZ_STR("\""), v,
-	           WZ_STR("\" is not none, node, numa, pcie, nvlink (also hccs, xgmi) or rack"));
+	        WZ_STR("\" is not none, node, numa, pcie, nvlink (also hccs, xgmi) or rack"));
 }
 
 static int set_free(struct wz_profile_ctx *x, struct wz_str v)
@@ -233,7 +234,8 @@ static int set_free(struct wz_profile_ctx *x, struct wz_str v)
 	uint64_t n;
 	cut_suffix(&number, "%");
 	if (wz_str_parse_u64(number, &n) < 0)
-		return bad(x, v.ptr, "BadUnit", WZ_STR("\""), v, WZ_STR("\" is not a whole percentage, such as 20%"));
+		return bad(
+		        x, v.ptr, "BadUnit", WZ_STR("\""), v, WZ_STR("\" is not a whole percentage, such as 20%"));
 	if (n > 100)
 		return bad(x, v.ptr, "BadProfile", WZ_STR("more than 100%"));
 	x->p->free_pct = (uint32_t)n;
@@ -247,7 +249,7 @@ static int set_bw(struct wz_profile_ctx *x, struct wz_str v)
 	cut_suffix(&number, "GB/s");
 	if (wz_str_parse_u64(number, &n) < 0)
 		return bad(x, v.ptr, "BadUnit", WZ_STR("\""), v,
-		           WZ_STR("\" is not a whole number of GB/s, such as 900 or 900GB/s"));
+		        WZ_STR("\" is not a whole number of GB/s, such as 900 or 900GB/s"));
 	if (n > BW_MAX)
 		return bad(x, v.ptr, "BadProfile", WZ_STR("more than 10000000 GB/s"));
 	x->p->bw_gbps = (uint32_t)n;
@@ -276,10 +278,7 @@ static int set_cpus(struct wz_profile_ctx *x, struct wz_str v)
 	return 0;
 }
 
-static int set_mem(struct wz_profile_ctx *x, struct wz_str v)
-{
-	return parse_bytes(x, v, &x->p->mem_bytes);
-}
+static int set_mem(struct wz_profile_ctx *x, struct wz_str v) { return parse_bytes(x, v, &x->p->mem_bytes); }
 
 static int parse_time(struct wz_profile_ctx *x, struct wz_str v, uint64_t *ret)
 {
@@ -290,10 +289,7 @@ static int parse_time(struct wz_profile_ctx *x, struct wz_str v, uint64_t *ret)
 	return 0;
 }
 
-static int set_time(struct wz_profile_ctx *x, struct wz_str v)
-{
-	return parse_time(x, v, &x->p->time_us);
-}
+static int set_time(struct wz_profile_ctx *x, struct wz_str v) { return parse_time(x, v, &x->p->time_us); }
 
 static int set_tasks(struct wz_profile_ctx *x, struct wz_str v)
 {
@@ -307,13 +303,14 @@ static int set_tasks(struct wz_profile_ctx *x, struct wz_str v)
 		}
 	if (!digits(low) || !digits(high))
 		return bad(x, digits(low) ? high.ptr : low.ptr, "BadUnit", WZ_STR("\""), v,
-		           WZ_STR("\" is not a number of tasks, such as 8 or 2..8"));
+		        WZ_STR("\" is not a number of tasks, such as 8 or 2..8"));
 	if (wz_str_parse_u64(low, &min) < 0 || min == 0 || min > WZ_JOB_TASKS_MAX)
 		return bad(x, low.ptr, "BadProfile", WZ_STR("a job has 1 to 65536 tasks"));
 	if (wz_str_parse_u64(high, &max) < 0 || max == 0 || max > WZ_JOB_TASKS_MAX)
 		return bad(x, high.ptr, "BadProfile", WZ_STR("a job has 1 to 65536 tasks"));
 	if (min > max)
-		return bad(x, v.ptr, "BadProfile", WZ_STR("write the smaller number first: "), high, WZ_STR(".."), low);
+		return bad(x, v.ptr, "BadProfile", WZ_STR("write the smaller number first: "), high, WZ_STR(".."),
+		        low);
 	x->p->tasks_min = (uint32_t)min;
 	x->p->tasks_max = (uint32_t)max;
 	return 0;
@@ -333,8 +330,8 @@ static int set_kind(struct wz_profile_ctx *x, struct wz_str v)
 /* Signals that a program can catch and that mean "checkpoint" to someone. */
 static int parse_signal(struct wz_profile_ctx *x, struct wz_str v, char out[WZ_PREEMPT_SIGNAL_MAX])
 {
-	static const char *const names[] = {"HUP", "INT", "QUIT", "USR1", "USR2", "ALRM", "TERM", "CONT", "TSTP", "URG",
-	                                    "WINCH"};
+	static const char *const names[] = {
+	        "HUP", "INT", "QUIT", "USR1", "USR2", "ALRM", "TERM", "CONT", "TSTP", "URG", "WINCH"};
 	struct wz_str bare = v;
 	if (v.len > 3 && wz_str_eq_nocase((struct wz_str){v.ptr, 3}, WZ_STR("SIG")))
 		bare = (struct wz_str){v.ptr + 3, v.len - 3};
@@ -345,7 +342,7 @@ static int parse_signal(struct wz_profile_ctx *x, struct wz_str v, char out[WZ_P
 			return 0;
 		}
 	return bad(x, v.ptr, "BadProfile", WZ_STR("\""), v,
-	           WZ_STR("\" is not HUP, INT, QUIT, USR1, USR2, ALRM, TERM, CONT, TSTP, URG or WINCH"));
+	        WZ_STR("\" is not HUP, INT, QUIT, USR1, USR2, ALRM, TERM, CONT, TSTP, URG or WINCH"));
 }
 
 static int parse_ack(struct wz_profile_ctx *x, struct wz_str v, uint8_t *ret)
@@ -368,7 +365,8 @@ static int preempt_item(struct wz_profile_ctx *x, struct wz_str item, unsigned *
 		i++;
 	if (i == WZ_ARRAY_LEN(words) || (i < 2) != (rest.len == 0) || (i < 2 && rest.ptr))
 		return bad(x, item.ptr, "BadProfile",
-		           WZ_STR("the contract is never, movable, or of signal:USR1, grace:60s, ack:file, interval:10m"));
+		        WZ_STR("the contract is never, movable, or of signal:USR1, grace:60s, ack:file, "
+		               "interval:10m"));
 	if (*seen & 1u << i)
 		return bad(x, item.ptr, "BadProfile", word, WZ_STR(" is given twice"));
 	*seen |= 1u << i;
@@ -376,11 +374,16 @@ static int preempt_item(struct wz_profile_ctx *x, struct wz_str item, unsigned *
 	if (*seen & 1 && *seen != 1)
 		return bad(x, item.ptr, "Conflict", WZ_STR("never goes with nothing else"));
 	switch (i) {
-	case 2: return parse_signal(x, rest, t->signal);
-	case 3: return parse_time(x, rest, &t->grace_us);
-	case 4: return parse_ack(x, rest, &t->ack);
-	case 5: return parse_time(x, rest, &t->interval_us);
-	default: return 0;
+	case 2:
+		return parse_signal(x, rest, t->signal);
+	case 3:
+		return parse_time(x, rest, &t->grace_us);
+	case 4:
+		return parse_ack(x, rest, &t->ack);
+	case 5:
+		return parse_time(x, rest, &t->interval_us);
+	default:
+		return 0;
 	}
 }
 
@@ -399,6 +402,6 @@ static int set_preempt(struct wz_profile_ctx *x, struct wz_str v)
 
 wz_profile_set_fn *const wz_profile_set_fns[WZ_KEY_N] = {
 #define X(id, fn, name, value, help) set_##fn,
-	WZ_PROFILE_KEYS(X)
+        WZ_PROFILE_KEYS(X)
 #undef X
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A shape is compared and hashed as a row of words, in which no padding and nothing derived (plain) takes part. */
+/* A shape is compared and hashed as a row of words, in which no padding and nothing derived (special) takes part. */
 #include "core/shape.h"
 
 #include "base/check.h"
@@ -16,9 +16,9 @@ struct words {
 static struct words words_of(const struct wz_shape *s)
 {
 	struct words r = {{(uint64_t)s->cpu, (uint64_t)s->mem, (uint64_t)s->count << 32 | (uint32_t)s->milli,
-	                   (uint64_t)s->dev_mem, (uint64_t)s->dev_class_g << 32 | s->bw_gbps, (uint64_t)s->dev_mem_total,
-	                   (uint64_t)s->cu_milli, (uint64_t)s->free_pct << 32 | s->util_milli,
-	                   (uint64_t)s->link << 16 | (uint64_t)(s->link_preferred != 0) << 8 | (s->any_model != 0)}};
+	        (uint64_t)s->dev_mem, (uint64_t)s->dev_class_g << 32 | s->bw_gbps, (uint64_t)s->dev_mem_total,
+	        (uint64_t)s->cu_milli, (uint64_t)s->free_pct << 32 | s->util_milli,
+	        (uint64_t)s->link << 16 | (uint64_t)(s->link_preferred != 0) << 8 | (s->any_model != 0)}};
 	for (unsigned i = 0; i < SET_WORDS; i++) {
 		r.w[9 + i] = s->allowed.w[i];
 		r.w[9 + SET_WORDS + i] = s->first.w[i];
@@ -98,8 +98,7 @@ void wz_shape_of(const struct wz_profile *p, struct wz_shape *ret)
 		for (unsigned i = 0; i < SET_WORDS; i++)
 			s.allowed.w[i] = UINT64_MAX;
 	s.first = first_choice(p, &s.allowed);
-	s.plain = !derived && !s.dev_mem && !s.dev_class_g && !s.bw_gbps && !s.free_pct &&
-	          (s.count <= 1 || s.link == WZ_LINK_NONE);
+	s.special = derived || s.dev_class_g || s.bw_gbps || s.free_pct || (s.count > 1 && s.link != WZ_LINK_NONE);
 	*ret = s;
 }
 
@@ -118,7 +117,7 @@ int wz_shapes_intern(struct wz_shapes *t, const struct wz_shape *s, wz_shape_id 
 	if (t->n == WZ_SHAPES_MAX)
 		return -E2BIG;
 	if (wz_grow(t->mem, &t->shape, &t->cap, t->n + 1, sizeof *t->shape) < 0 ||
-	    wz_grow(t->mem, &t->next, &t->next_cap, t->n + 1, sizeof *t->next) < 0)
+	        wz_grow(t->mem, &t->next, &t->next_cap, t->n + 1, sizeof *t->next) < 0)
 		return -ENOMEM;
 	t->next[t->n] = WZ_NONE;
 	if (head != WZ_NONE) {
@@ -132,10 +131,7 @@ int wz_shapes_intern(struct wz_shapes *t, const struct wz_shape *s, wz_shape_id 
 	return 0;
 }
 
-static int64_t div_up(int64_t a, int64_t b)
-{
-	return a / b + (a % b != 0);
-}
+static int64_t div_up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
 /* As many devices as deliver the compute units and the total memory. One that is enough for the compute units gives the
  * share of itself that they are. */
@@ -168,20 +164,19 @@ struct wz_need wz_shape_need(const struct wz_shape *s, const struct wz_model *mo
 		if (!s->cu_milli && !s->dev_mem_total)
 			return need;
 		need = derive(s, cu, mem);
-		if (need.count == 1 && s->dev_mem_total > least)
-			least = s->dev_mem_total;
+		if (!need.ok)
+			return need;
 	} else {
 		if (s->cu_milli && (cu <= 0 || s->cu_milli > cu * s->count))
 			need.ok = false;
 		if (s->dev_mem_total && (mem <= 0 || s->dev_mem_total > wz_sat_mul(mem, s->count)))
 			need.ok = false;
 	}
+	if (s->dev_mem_total && div_up(s->dev_mem_total, need.count) > least)
+		least = div_up(s->dev_mem_total, need.count);
 	if (mem && least > mem)
 		need.ok = false;
-	if (need.milli == WZ_WHOLE)
-		need.mem = mem ? mem : least;
-	else
-		need.mem = least ? least : mem / WZ_WHOLE * need.milli + mem % WZ_WHOLE * need.milli / WZ_WHOLE;
+	need.mem = least;
 	if (!need.ok)
 		need = (struct wz_need){0, 0, 0, false};
 	return need;

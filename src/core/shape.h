@@ -8,31 +8,36 @@
 #include "core/profile.h"
 
 struct wz_shape {
-	int64_t cpu;          /* milli CPU */
-	int64_t mem;          /* host bytes */
-	uint32_t count;       /* devices; 0 none. With cu or total memory only: derived for each model, see wz_shape_need */
-	int32_t milli;        /* compute of each device: 1..1000; 0 when count is 0 */
-	int64_t dev_mem;      /* bytes of each device; 0: the same part of memory as of compute */
+	int64_t cpu; /* milli CPU */
+	int64_t mem; /* host bytes */
+	uint32_t count; /* devices; 0 none, or derived for each model from cu and total memory: wz_shape_need */
+	int32_t milli; /* compute of each device: 1..1000; 0 when count is 0 */
+	int64_t dev_mem; /* bytes of each device; 0: the same part of memory as of compute */
 	uint32_t dev_class_g; /* marketing class at least; 0 any */
 	int64_t dev_mem_total;
 	int64_t cu_milli;
 	uint32_t bw_gbps, free_pct, util_milli;
 	uint8_t link, link_preferred, any_model;
-	uint8_t plain;        /* only cpu, mem, count, milli and models matter: the fast path of fit */
+	uint8_t special; /* asks for what only the careful path of fit checks: class, link, bandwidth, ... */
 	struct wz_model_set allowed;
 	struct wz_model_set first; /* models of the first preference; all when no order was given */
 };
 
-/* The devices that a shape takes on a given model, and of each the compute and the bytes: all it has of a whole device,
- * 0 where nothing was asked and the size is not known. count 0 with ok: no devices asked. */
-struct wz_need { uint32_t count; int32_t milli; int64_t mem; bool ok; };
+/* The devices that a shape takes on a given model, of each the compute, and the bytes that it must have; 0: only the
+ * share of memory that goes with the compute. count 0 with ok: no devices asked. */
+struct wz_need {
+	uint32_t count;
+	int32_t milli;
+	int64_t mem;
+	bool ok;
+};
 
 struct wz_shapes {
 	const struct wz_mem *mem;
 	struct wz_shape *shape;
 	uint32_t n, cap;
 	struct wz_map by_hash; /* hash -> first shape of that hash */
-	uint32_t *next;        /* chain of shapes with one hash */
+	uint32_t *next; /* chain of shapes with one hash */
 	uint32_t next_cap;
 };
 

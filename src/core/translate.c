@@ -9,87 +9,87 @@
 #define MEMORY_ONLY 1u /* milli: the share of work that claims memory but no compute */
 
 enum how {
-	COUNT,       /* devices */
-	ONE_SHARED,  /* 1: a shared device, how much of it is said elsewhere */
-	PERCENT,     /* of a device; several hundred are several devices */
-	FRACTION,    /* 0.5 of a device */
+	COUNT, /* devices */
+	ONE_SHARED, /* 1: a shared device, how much of it is said elsewhere */
+	PERCENT, /* of a device; several hundred are several devices */
+	FRACTION, /* 0.5 of a device */
 	MEM_MIB,
 	MEM_GIB,
 	MEM_BYTES,
-	TYPES,       /* a list of models */
+	TYPES, /* a list of models */
 	NOT_TYPES,
-	PRODUCT,     /* one model, as the label nvidia.com/gpu.product says it */
-	NUMA,        /* "true" */
-	MOVABLE,     /* "true" */
-	NOTHING,     /* known, asks nothing of us */
+	PRODUCT, /* one model, as the label nvidia.com/gpu.product says it */
+	NUMA, /* "true" */
+	MOVABLE, /* "true" */
+	NOTHING, /* known, asks nothing of us */
 	REFUSE,
 	/* Slurm */
 	GRES,
-	GPUS,        /* [type:]count */
-	TASKS,       /* 4 or 2-8 */
+	GPUS, /* [type:]count */
+	TASKS, /* 4 or 2-8 */
 	CPUS,
-	MEM_SLURM,   /* MiB by default, K M G T binary */
+	MEM_SLURM, /* MiB by default, K M G T binary */
 	TIME_SLURM,
-	SIGNAL,      /* [B:]USR1[@seconds] */
+	SIGNAL, /* [B:]USR1[@seconds] */
 };
 
 /* X(origin, key, how, says); a key that ends with '*' stands for all that begin so. */
-#define PODS(X)                                                                                                      \
-	X("device plugin", "nvidia.com/gpu", COUNT, "gpus=N")                                                        \
-	X("device plugin", "amd.com/gpu", COUNT, "gpus=N")                                                           \
-	X("device plugin", "gpu.intel.com/i915", COUNT, "gpus=N")                                                    \
-	X("device plugin", "habana.ai/gaudi", COUNT, "gpus=N")                                                       \
-	X("device plugin", "huawei.com/Ascend910", COUNT, "gpus=N")                                                  \
-	X("device plugin", "huawei.com/Ascend310P", COUNT, "gpus=N")                                                 \
-	X("device plugin", "nvidia.com/gpu.shared", REFUSE, "the size of a time slice is not known")                 \
-	X("device plugin", "nvidia.com/mig-*", REFUSE, "hard slices are not part of a profile")                      \
-	X("node label", "nvidia.com/gpu.product", PRODUCT, "gpu-type=MODEL")                                         \
-	X("HAMi", "nvidia.com/gpumem", MEM_MIB, "gpu-mem=NMi")                                                       \
-	X("HAMi", "nvidia.com/gpumem-percentage", PERCENT, "gpu-share=N%")                                           \
-	X("HAMi", "nvidia.com/gpucores", PERCENT, "gpu-share=N%")                                                    \
-	X("HAMi", "nvidia.com/use-gputype", TYPES, "gpu-type=A,B")                                                   \
-	X("HAMi", "nvidia.com/nouse-gputype", NOT_TYPES, "gpu-type=!A,!B")                                           \
-	X("HAMi", "nvidia.com/use-gpuuuid", REFUSE, "a profile names no single device")                              \
-	X("HAMi", "nvidia.com/nouse-gpuuuid", REFUSE, "a profile names no single device")                            \
-	X("HAMi", "nvidia.com/numa-bind", NUMA, "link=numa for two devices or more")                                 \
-	X("HAMi", "nvidia.com/priority", NOTHING, "priority of kernels inside a card")                               \
-	X("Volcano", "volcano.sh/vgpu-number", COUNT, "gpus=N")                                                      \
-	X("Volcano", "volcano.sh/vgpu-memory", MEM_MIB, "gpu-mem=NMi")                                               \
-	X("Volcano", "volcano.sh/vgpu-memory-percentage", PERCENT, "gpu-share=N%")                                   \
-	X("Volcano", "volcano.sh/vgpu-cores", PERCENT, "gpu-share=N%")                                               \
-	X("Volcano", "volcano.sh/gpu-memory", MEM_MIB, "gpu-mem=NMi")                                                \
-	X("Volcano", "volcano.sh/gpu-number", COUNT, "gpus=N")                                                       \
-	X("Volcano", "volcano.sh/preemptable", MOVABLE, "preempt=movable")                                           \
-	X("Volcano", "volcano.sh/vgpu-use-gpuuuid", REFUSE, "a profile names no single device")                      \
-	X("Volcano", "volcano.sh/vgpu-nouse-gpuuuid", REFUSE, "a profile names no single device")                    \
-	X("KAI", "gpu-fraction", FRACTION, "gpu-share=N%")                                                           \
-	X("KAI", "gpu-memory", MEM_MIB, "gpu-mem=NMi")                                                               \
-	X("KAI", "gpu-fraction-num-devices", ONE_SHARED, "only 1")                                                   \
-	X("Koordinator", "koordinator.sh/gpu", PERCENT, "gpus=N/100 or gpu-share=N%")                                \
-	X("Koordinator", "koordinator.sh/gpu-core", PERCENT, "gpus=N/100 or gpu-share=N%")                           \
-	X("Koordinator", "koordinator.sh/gpu-memory-ratio", PERCENT, "gpus=N/100 or gpu-share=N%")                   \
-	X("Koordinator", "koordinator.sh/gpu-memory", MEM_BYTES, "gpu-mem=N")                                        \
-	X("Koordinator", "koordinator.sh/gpu.shared", ONE_SHARED, "only 1")                                          \
-	X("gpushare", "aliyun.com/gpu-mem", MEM_GIB, "gpu-mem=NGi")                                                  \
-	X("gpushare", "aliyun.com/gpu-count", COUNT, "gpus=N")                                                       \
+#define PODS(X) \
+	X("device plugin", "nvidia.com/gpu", COUNT, "gpus=N") \
+	X("device plugin", "amd.com/gpu", COUNT, "gpus=N") \
+	X("device plugin", "gpu.intel.com/i915", COUNT, "gpus=N") \
+	X("device plugin", "habana.ai/gaudi", COUNT, "gpus=N") \
+	X("device plugin", "huawei.com/Ascend910", COUNT, "gpus=N") \
+	X("device plugin", "huawei.com/Ascend310P", COUNT, "gpus=N") \
+	X("device plugin", "nvidia.com/gpu.shared", REFUSE, "the size of a time slice is not known") \
+	X("device plugin", "nvidia.com/mig-*", REFUSE, "hard slices are not part of a profile") \
+	X("node label", "nvidia.com/gpu.product", PRODUCT, "gpu-type=MODEL") \
+	X("HAMi", "nvidia.com/gpumem", MEM_MIB, "gpu-mem=NMi") \
+	X("HAMi", "nvidia.com/gpumem-percentage", PERCENT, "gpu-share=N%") \
+	X("HAMi", "nvidia.com/gpucores", PERCENT, "gpu-share=N%") \
+	X("HAMi", "nvidia.com/use-gputype", TYPES, "gpu-type=A,B") \
+	X("HAMi", "nvidia.com/nouse-gputype", NOT_TYPES, "gpu-type=!A,!B") \
+	X("HAMi", "nvidia.com/use-gpuuuid", REFUSE, "a profile names no single device") \
+	X("HAMi", "nvidia.com/nouse-gpuuuid", REFUSE, "a profile names no single device") \
+	X("HAMi", "nvidia.com/numa-bind", NUMA, "link=numa for two devices or more") \
+	X("HAMi", "nvidia.com/priority", NOTHING, "priority of kernels inside a card") \
+	X("Volcano", "volcano.sh/vgpu-number", COUNT, "gpus=N") \
+	X("Volcano", "volcano.sh/vgpu-memory", MEM_MIB, "gpu-mem=NMi") \
+	X("Volcano", "volcano.sh/vgpu-memory-percentage", PERCENT, "gpu-share=N%") \
+	X("Volcano", "volcano.sh/vgpu-cores", PERCENT, "gpu-share=N%") \
+	X("Volcano", "volcano.sh/gpu-memory", MEM_MIB, "gpu-mem=NMi") \
+	X("Volcano", "volcano.sh/gpu-number", COUNT, "gpus=N") \
+	X("Volcano", "volcano.sh/preemptable", MOVABLE, "preempt=movable") \
+	X("Volcano", "volcano.sh/vgpu-use-gpuuuid", REFUSE, "a profile names no single device") \
+	X("Volcano", "volcano.sh/vgpu-nouse-gpuuuid", REFUSE, "a profile names no single device") \
+	X("KAI", "gpu-fraction", FRACTION, "gpu-share=N%") \
+	X("KAI", "gpu-memory", MEM_MIB, "gpu-mem=NMi") \
+	X("KAI", "gpu-fraction-num-devices", ONE_SHARED, "only 1") \
+	X("Koordinator", "koordinator.sh/gpu", PERCENT, "gpus=N/100 or gpu-share=N%") \
+	X("Koordinator", "koordinator.sh/gpu-core", PERCENT, "gpus=N/100 or gpu-share=N%") \
+	X("Koordinator", "koordinator.sh/gpu-memory-ratio", PERCENT, "gpus=N/100 or gpu-share=N%") \
+	X("Koordinator", "koordinator.sh/gpu-memory", MEM_BYTES, "gpu-mem=N") \
+	X("Koordinator", "koordinator.sh/gpu.shared", ONE_SHARED, "only 1") \
+	X("gpushare", "aliyun.com/gpu-mem", MEM_GIB, "gpu-mem=NGi") \
+	X("gpushare", "aliyun.com/gpu-count", COUNT, "gpus=N") \
 	X("nvshare", "nvshare.com/gpu", COUNT, "gpus=N")
 
-#define SLURM(X)                                                                                                     \
-	X("Slurm", "gres", GRES, "gpus=N gpu-type=TYPE, gpu-share=N% of mps")                                        \
-	X("Slurm", "gpus-per-node", GPUS, "gpus=N gpu-type=TYPE")                                                    \
-	X("Slurm", "gpus-per-task", GPUS, "gpus=N gpu-type=TYPE")                                                    \
-	X("Slurm", "gpus", REFUSE, "say how many for each task: --gpus-per-task")                                    \
-	X("Slurm", "cpus-per-task", CPUS, "cpus=N")                                                                  \
-	X("Slurm", "mem", MEM_SLURM, "mem=NMi")                                                                      \
-	X("Slurm", "time", TIME_SLURM, "time=")                                                                      \
-	X("Slurm", "nodes", TASKS, "tasks=N or MIN..MAX")                                                            \
-	X("Slurm", "ntasks", TASKS, "tasks=N")                                                                       \
-	X("Slurm", "requeue", MOVABLE, "preempt=movable")                                                            \
+#define SLURM(X) \
+	X("Slurm", "gres", GRES, "gpus=N gpu-type=TYPE, gpu-share=N% of mps") \
+	X("Slurm", "gpus-per-node", GPUS, "gpus=N gpu-type=TYPE") \
+	X("Slurm", "gpus-per-task", GPUS, "gpus=N gpu-type=TYPE") \
+	X("Slurm", "gpus", REFUSE, "say how many for each task: --gpus-per-task") \
+	X("Slurm", "cpus-per-task", CPUS, "cpus=N") \
+	X("Slurm", "mem", MEM_SLURM, "mem=NMi") \
+	X("Slurm", "time", TIME_SLURM, "time=") \
+	X("Slurm", "nodes", TASKS, "tasks=N or MIN..MAX") \
+	X("Slurm", "ntasks", TASKS, "tasks=N") \
+	X("Slurm", "requeue", MOVABLE, "preempt=movable") \
 	X("Slurm", "signal", SIGNAL, "preempt=signal:USR1,grace:60s")
 
 const struct wz_translation wz_translations[] = {
 #define X(origin, key, how, says) {origin, key, says},
-	PODS(X) SLURM(X)
+        PODS(X) SLURM(X)
 #undef X
 };
 const unsigned wz_translations_n = WZ_ARRAY_LEN(wz_translations);
@@ -100,7 +100,7 @@ enum { N_PODS = 0 PODS(X), N_ALL = N_PODS SLURM(X) };
 
 static const uint8_t hows[N_ALL] = {
 #define X(origin, key, how, says) how,
-	PODS(X) SLURM(X)
+        PODS(X) SLURM(X)
 #undef X
 };
 
@@ -113,7 +113,8 @@ struct ctx {
 
 static int bad(struct ctx *x, const char *says)
 {
-	return wz_err_set(x->err, -EINVAL, "BadTranslation", x->key, WZ_STR("=\""), x->value, WZ_STR("\" "), wz_str(says));
+	return wz_err_set(
+	        x->err, -EINVAL, "BadTranslation", x->key, WZ_STR("=\""), x->value, WZ_STR("\" "), wz_str(says));
 }
 
 static int refuse(struct ctx *x, const char *says)
@@ -139,7 +140,8 @@ static int add_count(struct ctx *x, uint64_t n)
 	if (n == 0 || (n == 1 && p->share_milli))
 		return 1;
 	if (p->share_milli > MEMORY_ONLY && p->share_milli < WZ_WHOLE)
-		return refuse(x, "a share of several devices cannot be said; ask for whole devices, or one in each task");
+		return refuse(
+		        x, "a share of several devices cannot be said; ask for whole devices, or one in each task");
 	p->share_milli = 0;
 	p->gpus = (uint32_t)n;
 	return 1;
@@ -153,7 +155,8 @@ static int add_share(struct ctx *x, uint64_t milli)
 	if (milli > WZ_WHOLE)
 		return bad(x, "is more than one device");
 	if (p->gpus > 1 && milli > MEMORY_ONLY)
-		return refuse(x, "a share of several devices cannot be said; ask for whole devices, or one in each task");
+		return refuse(
+		        x, "a share of several devices cannot be said; ask for whole devices, or one in each task");
 	if (p->gpus > 1)
 		return 1;
 	p->gpus = 0;
@@ -394,24 +397,29 @@ static int add_quantity(struct ctx *x, enum how how)
 	struct wz_profile *p = x->p;
 	uint64_t n;
 	int rc;
-	if (how == FRACTION) {
-		rc = wz_milli_parse(x->value, &n, x->err) < 0 ? -EINVAL : 0;
-		return rc < 0 ? rc : add_share(x, n);
-	}
-	if (how == MEM_BYTES) {
-		rc = wz_bytes_parse(x->value, &n, x->err) < 0 ? -EINVAL : 0;
-		return rc < 0 ? rc : add_mem(x, n);
-	}
+	if (how == FRACTION)
+		return wz_milli_parse(x->value, &n, NULL) < 0 ? bad(x, "is not a part of a device, such as 0.5")
+		                                              : add_share(x, n);
+	if (how == MEM_BYTES)
+		return wz_bytes_parse(x->value, &n, NULL) < 0 ? bad(x, "is not an amount of memory, such as 8Gi")
+		                                              : add_mem(x, n);
 	rc = number(x, x->value, UINT32_MAX, &n);
 	if (rc < 0)
 		return rc;
 	switch (how) {
-	case COUNT: return add_count(x, n);
-	case ONE_SHARED: return n <= 1 ? 1 : refuse(x, "a share of several devices cannot be said");
-	case PERCENT: return add_percent(x, n);
-	case MEM_MIB: return add_mem(x, n * WZ_MI);
-	case MEM_GIB: return add_mem(x, n > 1u << 26 ? UINT64_MAX : n * WZ_GI);
-	default: p->cpu_milli = n * 1000; return 1; /* CPUS */
+	case COUNT:
+		return add_count(x, n);
+	case ONE_SHARED:
+		return n <= 1 ? 1 : refuse(x, "a share of several devices cannot be said");
+	case PERCENT:
+		return add_percent(x, n);
+	case MEM_MIB:
+		return add_mem(x, n * WZ_MI);
+	case MEM_GIB:
+		return add_mem(x, n > 1u << 26 ? UINT64_MAX : n * WZ_GI);
+	default:
+		p->cpu_milli = n * 1000;
+		return 1; /* CPUS */
 	}
 }
 
@@ -421,8 +429,10 @@ static int apply(struct ctx *x, enum how how, const char *says)
 	int rc;
 	switch (how) {
 	case TYPES:
-	case NOT_TYPES: return add_types(x, how == NOT_TYPES);
-	case PRODUCT: return add_product(x);
+	case NOT_TYPES:
+		return add_types(x, how == NOT_TYPES);
+	case PRODUCT:
+		return add_product(x);
 	case NUMA:
 		rc = yes(x);
 		if (rc == 1 && p->gpus > 1 && p->link == WZ_LINK_NONE)
@@ -432,15 +442,24 @@ static int apply(struct ctx *x, enum how how, const char *says)
 		rc = yes(x);
 		p->preempt.movable |= rc == 1;
 		return rc < 0 ? rc : 1;
-	case NOTHING: return 1;
-	case REFUSE: return refuse(x, says);
-	case GRES: return slurm_gres(x);
-	case GPUS: return slurm_gpus(x, x->value);
-	case TASKS: return slurm_tasks(x);
-	case MEM_SLURM: return slurm_mem(x);
-	case TIME_SLURM: return slurm_time(x);
-	case SIGNAL: return slurm_signal(x);
-	default: return add_quantity(x, how);
+	case NOTHING:
+		return 1;
+	case REFUSE:
+		return refuse(x, says);
+	case GRES:
+		return slurm_gres(x);
+	case GPUS:
+		return slurm_gpus(x, x->value);
+	case TASKS:
+		return slurm_tasks(x);
+	case MEM_SLURM:
+		return slurm_mem(x);
+	case TIME_SLURM:
+		return slurm_time(x);
+	case SIGNAL:
+		return slurm_signal(x);
+	default:
+		return add_quantity(x, how);
 	}
 }
 
@@ -470,14 +489,14 @@ static int translate(struct ctx *x, unsigned from, unsigned to)
 }
 
 int wz_translate_entry(struct wz_profile *p, struct wz_str key, struct wz_str value, const struct wz_catalogue *c,
-                       struct wz_err *err)
+        struct wz_err *err)
 {
 	struct ctx x = {.p = p, .c = c, .err = err, .key = key, .value = wz_str_trim(value)};
 	return translate(&x, 0, N_PODS);
 }
 
 int wz_translate_slurm(struct wz_profile *p, struct wz_str key, struct wz_str value, const struct wz_catalogue *c,
-                       struct wz_err *err)
+        struct wz_err *err)
 {
 	struct ctx x = {.p = p, .c = c, .err = err, .key = key, .value = wz_str_trim(value)};
 	if (wz_str_starts(key, WZ_STR("--")))
@@ -485,8 +504,8 @@ int wz_translate_slurm(struct wz_profile *p, struct wz_str key, struct wz_str va
 	return translate(&x, N_PODS, N_ALL);
 }
 
-int wz_translate_slurm_gres(struct wz_profile *p, struct wz_str value, const struct wz_catalogue *c,
-                            struct wz_err *err)
+int wz_translate_slurm_gres(
+        struct wz_profile *p, struct wz_str value, const struct wz_catalogue *c, struct wz_err *err)
 {
 	return wz_translate_slurm(p, WZ_STR("gres"), value, c, err);
 }

@@ -5,9 +5,9 @@
 
 #include <stdint.h>
 
-uint64_t wz_clock_monotonic_ns(void);   /* since some fixed moment; never goes back */
-uint64_t wz_clock_thread_cpu_ns(void);  /* CPU used by the calling thread */
+uint64_t wz_clock_monotonic_ns(void); /* since some fixed moment; never goes back */
+uint64_t wz_clock_thread_cpu_ns(void); /* CPU used by the calling thread */
 uint64_t wz_clock_process_cpu_ns(void); /* CPU used by all threads */
-int64_t wz_clock_wall_us(void);         /* since 1970, UTC */
+int64_t wz_clock_wall_us(void); /* since 1970, UTC */
 
 #endif

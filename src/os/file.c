@@ -10,25 +10,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct errno_text { int code; const char *reason, *text; };
+struct errno_text {
+	int code;
+	const char *reason, *text;
+};
 
 static const struct errno_text errno_texts[] = {
-	{-ENOENT, "NotFound", "no such file or directory"},
-	{-EACCES, "NoPermission", "permission denied"},
-	{-EPERM, "NoPermission", "operation not permitted"},
-	{-EROFS, "NoPermission", "the file system is read-only"},
-	{-EISDIR, "IsDirectory", "is a directory; expected a file"},
-	{-ENOTDIR, "NotADirectory", "a part of the path is not a directory"},
-	{-EEXIST, "NotADirectory", "exists and is not a directory"},
-	{-E2BIG, "TooLarge", "too large"},
-	{-ENODATA, "EmptyFile", "the file is empty"},
-	{-ENOSPC, "NoSpace", "no space left on the device"},
-	{-EDQUOT, "NoSpace", "disk quota exceeded"},
-	{-ENOMEM, "OutOfMemory", "out of memory"},
-	{-ENAMETOOLONG, "FileError", "the name is too long"},
-	{-EMFILE, "FileError", "too many open files"},
-	{-EIO, "FileError", "input/output error"},
-	{-EPIPE, "FileError", "the reader has gone"},
+        {-ENOENT, "NotFound", "no such file or directory"},
+        {-EACCES, "NoPermission", "permission denied"},
+        {-EPERM, "NoPermission", "operation not permitted"},
+        {-EROFS, "NoPermission", "the file system is read-only"},
+        {-EISDIR, "IsDirectory", "is a directory; expected a file"},
+        {-ENOTDIR, "NotADirectory", "a part of the path is not a directory"},
+        {-EEXIST, "NotADirectory", "exists and is not a directory"},
+        {-E2BIG, "TooLarge", "too large"},
+        {-ENODATA, "EmptyFile", "the file is empty"},
+        {-ENOSPC, "NoSpace", "no space left on the device"},
+        {-EDQUOT, "NoSpace", "disk quota exceeded"},
+        {-ENOMEM, "OutOfMemory", "out of memory"},
+        {-ENAMETOOLONG, "FileError", "the name is too long"},
+        {-EMFILE, "FileError", "too many open files"},
+        {-EIO, "FileError", "input/output error"},
+        {-EPIPE, "FileError", "the reader has gone"},
 };
 
 int wz_file_err(struct wz_err *err, int code, const char *what, const char *path)
@@ -47,15 +50,15 @@ int wz_file_err(struct wz_err *err, int code, const char *what, const char *path
 		if (desc)
 			text = desc;
 	}
-	return wz_err_set(err, code, reason, WZ_STR("cannot "), wz_str(what), WZ_STR(" "), wz_str(path), WZ_STR(": "),
-		wz_str(text));
+	return wz_err_set(err, code, reason, WZ_STR("cannot "), wz_str(what), WZ_STR(" "), wz_str(path),
+	        WZ_STR(": "), wz_str(text));
 }
 
 static int too_large(struct wz_err *err, const char *path, size_t max_bytes)
 {
 	struct wz_num n;
 	return wz_err_set(err, -E2BIG, "TooLarge", WZ_STR("cannot read "), wz_str(path), WZ_STR(": larger than "),
-		wz_str_u64(&n, max_bytes), WZ_STR(" bytes, the most that is accepted here"));
+	        wz_str_u64(&n, max_bytes), WZ_STR(" bytes, the most that is accepted here"));
 }
 
 static int text_reserve(struct wz_file_text *t, size_t need)
@@ -95,8 +98,8 @@ static int read_all(int fd, size_t max_bytes, size_t hint, struct wz_file_text *
 	}
 }
 
-int wz_file_read(const char *path, size_t max_bytes, const struct wz_mem *mem, struct wz_file_text *ret,
-	struct wz_err *err)
+int wz_file_read(
+        const char *path, size_t max_bytes, const struct wz_mem *mem, struct wz_file_text *ret, struct wz_err *err)
 {
 	bool from_stdin = strcmp(path, "-") == 0;
 	const char *shown = from_stdin ? "standard input" : path;

@@ -21,8 +21,8 @@ struct wz_file_text {
 
 /* Reads all of `path` ("-": standard input) into *ret, which the caller releases. -ENOENT, -EACCES, -EISDIR, -E2BIG (more
  * than max_bytes), -ENODATA (empty), -ENOMEM, other errnos. O(size). */
-int wz_file_read(const char *path, size_t max_bytes, const struct wz_mem *mem, struct wz_file_text *ret,
-                 struct wz_err *err);
+int wz_file_read(
+        const char *path, size_t max_bytes, const struct wz_mem *mem, struct wz_file_text *ret, struct wz_err *err);
 void wz_file_text_release(struct wz_file_text *t); /* accepts a zeroed one */
 static inline struct wz_str wz_file_text_str(const struct wz_file_text *t)
 {

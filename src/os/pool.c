@@ -83,7 +83,8 @@ uint32_t wz_pool_threads(uint32_t n, uint32_t threads)
 	return threads ? threads : 1;
 }
 
-int wz_pool_run(uint32_t n, uint32_t threads, wz_pool_fn *run, void *ctx, const atomic_int *stop, struct wz_err *err)
+int wz_pool_run(
+        uint32_t n, uint32_t threads, wz_pool_fn *run, void *ctx, const atomic_int *stop, struct wz_err *err)
 {
 	struct pool p = {.n = n, .run = run, .ctx = ctx, .stop = stop, .lock = PTHREAD_MUTEX_INITIALIZER};
 	struct worker worker[WZ_POOL_THREADS_MAX];

@@ -21,7 +21,8 @@ typedef int wz_pool_fn(void *ctx, uint32_t item, uint32_t worker, struct wz_err 
 
 /* threads 0: as many as there are CPUs this process may use. Returns 0, the failed item's code, or -EINTR.
  * When threads cannot be started the others do the work. */
-int wz_pool_run(uint32_t n, uint32_t threads, wz_pool_fn *run, void *ctx, const atomic_int *stop, struct wz_err *err);
+int wz_pool_run(
+        uint32_t n, uint32_t threads, wz_pool_fn *run, void *ctx, const atomic_int *stop, struct wz_err *err);
 
 uint32_t wz_pool_cpus(void); /* CPUs this process may use, at least 1 */
 /* How many threads wz_pool_run uses for n items when asked for `threads`. */

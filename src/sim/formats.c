@@ -25,7 +25,7 @@ const struct wz_trace_format *wz_trace_format_find(struct wz_str name, struct wz
 		wz_buf_addz(&b, (*f)->name);
 	}
 	(void)wz_err_set(err, -EINVAL, "UnknownFormat", WZ_STR("no trace format is called \""), name,
-		WZ_STR("\"; known: "), wz_buf_str(&b));
+	        WZ_STR("\"; known: "), wz_buf_str(&b));
 	return NULL;
 }
 
@@ -47,13 +47,13 @@ static bool is_binary(struct wz_str text, uint32_t *ret_line, uint32_t *ret_colu
 }
 
 int wz_trace_sniff(const struct wz_trace_source *src, const struct wz_trace_format *only,
-	const struct wz_trace_format **ret_format, unsigned *ret_holds, struct wz_err *err)
+        const struct wz_trace_format **ret_format, unsigned *ret_holds, struct wz_err *err)
 {
 	uint32_t line, column;
 	int rc;
 	if (is_binary(src->text, &line, &column)) {
 		rc = wz_err_set(err, -EBADMSG, "Binary",
-			WZ_STR("a NUL byte: this file is binary (compressed?); expected a trace in text"));
+		        WZ_STR("a NUL byte: this file is binary (compressed?); expected a trace in text"));
 		wz_csv_err_at(err, src->name, line, column);
 		return rc;
 	}
@@ -71,16 +71,16 @@ int wz_trace_sniff(const struct wz_trace_source *src, const struct wz_trace_form
 		rc = wz_err_set(err, -EBADMSG, "EmptyTrace", WZ_STR("the file is empty; expected a trace"));
 	else
 		rc = wz_err_set(err, -EBADMSG, "UnknownFormat",
-			WZ_STR("the first line is of no known trace format; expected "),
-			WZ_STR("\"sn,cpu_milli,memory_mib,gpu,model\" (openb nodes), "
-			       "\"name,cpu_milli,memory_mib,num_gpu,gpu_milli\" (openb pods) or "
-			       "\"whalezen-trace 1\""));
+		        WZ_STR("the first line is of no known trace format; expected "),
+		        WZ_STR("\"sn,cpu_milli,memory_mib,gpu,model\" (openb nodes), "
+		               "\"name,cpu_milli,memory_mib,num_gpu,gpu_milli\" (openb pods) or "
+		               "\"whalezen-trace 1\""));
 	wz_csv_err_at(err, src->name, 1, 1);
 	return rc;
 }
 
 int wz_trace_read(const struct wz_trace_source *src, uint32_t n, const struct wz_trace_format *only,
-	struct wz_sim_nodes *nodes, struct wz_sim_tasks *tasks, struct wz_err *err)
+        struct wz_sim_nodes *nodes, struct wz_sim_tasks *tasks, struct wz_err *err)
 {
 	const struct wz_trace_format *format[SOURCES_MAX];
 	unsigned holds[SOURCES_MAX];
@@ -106,7 +106,7 @@ int wz_trace_read(const struct wz_trace_source *src, uint32_t n, const struct wz
 }
 
 int wz_trace_load(const char *const *path, uint32_t n, const struct wz_trace_format *only, const struct wz_mem *mem,
-	struct wz_sim_nodes *nodes, struct wz_sim_tasks *tasks, struct wz_err *err)
+        struct wz_sim_nodes *nodes, struct wz_sim_tasks *tasks, struct wz_err *err)
 {
 	struct wz_file_text text[SOURCES_MAX];
 	struct wz_trace_source src[SOURCES_MAX];

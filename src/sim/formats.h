@@ -25,29 +25,30 @@ struct wz_trace_format {
 	unsigned (*sniff)(struct wz_str text);
 	int (*read_nodes)(const struct wz_trace_source *src, struct wz_sim_nodes *nodes, struct wz_err *err);
 	int (*read_tasks)(const struct wz_trace_source *src, struct wz_sim_nodes *nodes, struct wz_sim_tasks *tasks,
-	                  struct wz_err *err);
+	        struct wz_err *err);
 	/* Appends the text of a file that holds `what` (both bits only when nodes_file and tasks_file are the same name).
 	 * -EOPNOTSUPP names the first thing that the format cannot say; then `b` holds a part and is to be thrown away. */
-	int (*write)(const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *tasks, unsigned what, struct wz_buf *b,
-	             struct wz_err *err);
+	int (*write)(const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *tasks, unsigned what,
+	        struct wz_buf *b, struct wz_err *err);
 	const char *nodes_file, *tasks_file; /* usual names: "nodes.csv", "pods.csv" */
 };
 
 extern const struct wz_trace_format wz_format_openb, wz_format_wz;
 
 extern const struct wz_trace_format *const wz_trace_formats[]; /* ends with NULL */
-const struct wz_trace_format *wz_trace_format_find(struct wz_str name, struct wz_err *err); /* NULL: err has the names */
+const struct wz_trace_format *wz_trace_format_find(
+        struct wz_str name, struct wz_err *err); /* NULL: err has the names */
 
 /* The format of a text and what it holds. -EBADMSG: binary, or no format knows its first line. `only` NULL: any. */
 int wz_trace_sniff(const struct wz_trace_source *src, const struct wz_trace_format *only,
-                   const struct wz_trace_format **ret_format, unsigned *ret_holds, struct wz_err *err);
+        const struct wz_trace_format **ret_format, unsigned *ret_holds, struct wz_err *err);
 
 /* Reads n sources. -EBADMSG, -ERANGE, -EEXIST, -ENOENT (unknown model), -E2BIG, -ENOMEM. */
 int wz_trace_read(const struct wz_trace_source *src, uint32_t n, const struct wz_trace_format *only,
-                  struct wz_sim_nodes *nodes, struct wz_sim_tasks *tasks, struct wz_err *err);
+        struct wz_sim_nodes *nodes, struct wz_sim_tasks *tasks, struct wz_err *err);
 
 /* The same from files ("-": standard input); the texts are freed before it returns. Also the errors of os/file.h. */
 int wz_trace_load(const char *const *path, uint32_t n, const struct wz_trace_format *only, const struct wz_mem *mem,
-                  struct wz_sim_nodes *nodes, struct wz_sim_tasks *tasks, struct wz_err *err);
+        struct wz_sim_nodes *nodes, struct wz_sim_tasks *tasks, struct wz_err *err);
 
 #endif

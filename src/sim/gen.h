@@ -11,10 +11,10 @@
 #include "sim/workload.h"
 
 struct wz_gen_options {
-	uint32_t nodes, jobs;    /* 0: the preset's */
+	uint32_t nodes, jobs; /* 0: the preset's */
 	uint64_t seed;
-	uint64_t gap_us;         /* mean time between submits; 0: the preset's */
-	bool unequal_mem;        /* devices of one model differ in memory, and some jobs ask for memory */
+	uint64_t gap_us; /* mean time between submits; 0: the preset's */
+	bool unequal_mem; /* devices of one model differ in memory, and some jobs ask for memory */
 };
 
 struct wz_gen_preset {
@@ -23,7 +23,7 @@ struct wz_gen_preset {
 	uint64_t gap_us;
 	int (*nodes_fn)(const struct wz_gen_options *o, struct wz_sim_nodes *nodes, struct wz_err *err);
 	int (*jobs_fn)(const struct wz_gen_options *o, struct wz_sim_nodes *nodes, struct wz_sim_tasks *tasks,
-	               struct wz_err *err);
+	        struct wz_err *err);
 };
 
 extern const struct wz_gen_preset wz_gen_presets[]; /* ends with a NULL name */
@@ -31,6 +31,6 @@ const struct wz_gen_preset *wz_gen_find(struct wz_str name, struct wz_err *err);
 
 /* Appends nodes and jobs to empty structs. -E2BIG (over WZ_NODES_MAX or WZ_SIM_TASKS_MAX), -ENOMEM. */
 int wz_gen(const struct wz_gen_preset *p, const struct wz_gen_options *o, struct wz_sim_nodes *nodes,
-           struct wz_sim_tasks *tasks, struct wz_err *err);
+        struct wz_sim_tasks *tasks, struct wz_err *err);
 
 #endif

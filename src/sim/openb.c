@@ -24,24 +24,24 @@ struct column {
 
 enum node_column { N_SN, N_CPU, N_MEM, N_GPU, N_MODEL, N_COLUMNS };
 static const struct column node_columns[N_COLUMNS] = {
-	[N_SN] = {"sn", true, WZ_TRACE_NODES},
-	[N_CPU] = {"cpu_milli", true, 0},
-	[N_MEM] = {"memory_mib", true, 0},
-	[N_GPU] = {"gpu", true, WZ_TRACE_NODES},
-	[N_MODEL] = {"model", true, WZ_TRACE_NODES},
+        [N_SN] = {"sn", true, WZ_TRACE_NODES},
+        [N_CPU] = {"cpu_milli", true, 0},
+        [N_MEM] = {"memory_mib", true, 0},
+        [N_GPU] = {"gpu", true, WZ_TRACE_NODES},
+        [N_MODEL] = {"model", true, WZ_TRACE_NODES},
 };
 
 enum pod_column { P_NAME, P_CPU, P_MEM, P_GPUS, P_MILLI, P_SPEC, P_CREATED, P_DELETED, P_SCHEDULED, P_COLUMNS };
 static const struct column pod_columns[P_COLUMNS] = {
-	[P_NAME] = {"name", true, 0},
-	[P_CPU] = {"cpu_milli", true, 0},
-	[P_MEM] = {"memory_mib", true, 0},
-	[P_GPUS] = {"num_gpu", true, WZ_TRACE_TASKS},
-	[P_MILLI] = {"gpu_milli", true, WZ_TRACE_TASKS},
-	[P_SPEC] = {"gpu_spec", false, WZ_TRACE_TASKS},
-	[P_CREATED] = {"creation_time", false, WZ_TRACE_TASKS},
-	[P_DELETED] = {"deletion_time", false, WZ_TRACE_TASKS},
-	[P_SCHEDULED] = {"scheduled_time", false, WZ_TRACE_TASKS},
+        [P_NAME] = {"name", true, 0},
+        [P_CPU] = {"cpu_milli", true, 0},
+        [P_MEM] = {"memory_mib", true, 0},
+        [P_GPUS] = {"num_gpu", true, WZ_TRACE_TASKS},
+        [P_MILLI] = {"gpu_milli", true, WZ_TRACE_TASKS},
+        [P_SPEC] = {"gpu_spec", false, WZ_TRACE_TASKS},
+        [P_CREATED] = {"creation_time", false, WZ_TRACE_TASKS},
+        [P_DELETED] = {"deletion_time", false, WZ_TRACE_TASKS},
+        [P_SCHEDULED] = {"scheduled_time", false, WZ_TRACE_TASKS},
 };
 
 /* ---- what a file is ---- */
@@ -123,7 +123,7 @@ static int missing_column(struct reader *r, unsigned c)
 		wz_buf_addz(&b, r->column[i].name);
 	}
 	int rc = wz_err_set(r->err, -EBADMSG, "MissingColumn", WZ_STR("the header lacks the column \""),
-		wz_str(r->column[c].name), WZ_STR("\"; expected "), wz_buf_str(&b), WZ_STR(" in any order"));
+	        wz_str(r->column[c].name), WZ_STR("\"; expected "), wz_buf_str(&b), WZ_STR(" in any order"));
 	return at_line(r, rc, r->csv.line, 1);
 }
 
@@ -144,7 +144,7 @@ static int read_header(struct reader *r)
 				continue;
 			if (r->at[c] != WZ_NONE) {
 				rc = wz_err_set(r->err, -EBADMSG, "DuplicateColumn", WZ_STR("the column \""),
-					wz_str(r->column[c].name), WZ_STR("\" is there twice"));
+				        wz_str(r->column[c].name), WZ_STR("\" is there twice"));
 				return at_line(r, rc, r->csv.line, r->csv.field[f].column);
 			}
 			r->at[c] = f;
@@ -163,7 +163,7 @@ static int read_record(struct reader *r)
 	if (rc <= 0 || r->csv.n == r->n_fields)
 		return rc;
 	rc = wz_err_set(r->err, -EBADMSG, "FieldCount", WZ_STR("the record has "), wz_str_u64(&a, r->csv.n),
-		WZ_STR(" fields; expected "), wz_str_u64(&b, r->n_fields), WZ_STR(" as in the header"));
+	        WZ_STR(" fields; expected "), wz_str_u64(&b, r->n_fields), WZ_STR(" as in the header"));
 	return at_line(r, rc, r->csv.line, 1);
 }
 
@@ -207,19 +207,19 @@ static int number(struct reader *r, unsigned c, uint64_t max, uint64_t *ret)
 		return 0;
 	}
 	if (s.len == 0)
-		rc = wz_err_set(r->err, -EBADMSG, "NotANumber", column, WZ_STR(" is empty; expected a whole number 0.."),
-			wz_str_u64(&n, max));
+		rc = wz_err_set(r->err, -EBADMSG, "NotANumber", column,
+		        WZ_STR(" is empty; expected a whole number 0.."), wz_str_u64(&n, max));
 	else if (rc == 0 || rc == -ERANGE)
-		rc = wz_err_set(r->err, -ERANGE, "OutOfRange", column, WZ_STR(" is "), shown(s), WZ_STR(", too large; expected 0.."),
-			wz_str_u64(&n, max));
+		rc = wz_err_set(r->err, -ERANGE, "OutOfRange", column, WZ_STR(" is "), shown(s),
+		        WZ_STR(", too large; expected 0.."), wz_str_u64(&n, max));
 	else if (s.ptr[0] == '-' && wz_str_parse_i64(s, &negative) != -EINVAL)
 		rc = wz_err_set(r->err, -EBADMSG, "NegativeNumber", column, WZ_STR(" is negative ("), shown(s),
-			WZ_STR("); expected a whole number 0.."), wz_str_u64(&n, max));
+		        WZ_STR("); expected a whole number 0.."), wz_str_u64(&n, max));
 	else
 		rc = wz_err_set(r->err, -EBADMSG, "NotANumber", column, WZ_STR(" is \""), shown(s),
-			looks_decimal(s) ? WZ_STR("\", not whole; expected a whole number 0..")
-					 : WZ_STR("\", not a number; expected a whole number 0.."),
-			wz_str_u64(&n, max));
+		        looks_decimal(s) ? WZ_STR("\", not whole; expected a whole number 0..")
+		                         : WZ_STR("\", not a number; expected a whole number 0.."),
+		        wz_str_u64(&n, max));
 	return at_field(r, rc, c);
 }
 
@@ -238,7 +238,7 @@ static int optional_time(struct reader *r, unsigned c, int64_t *ret)
 }
 
 static int reader_init(struct reader *r, const struct wz_mem *mem, const struct wz_trace_source *src,
-	const struct column *columns, unsigned n, struct wz_err *err)
+        const struct column *columns, unsigned n, struct wz_err *err)
 {
 	*r = (struct reader){.src = src, .column = columns, .n_columns = n, .err = err};
 	wz_csv_init(&r->csv, mem, src->text);
@@ -269,7 +269,7 @@ static int read_node(struct reader *r, struct wz_sim_nodes *nodes)
 		return rc;
 	if (gpus && model.len == 0) {
 		rc = wz_err_set(r->err, -EBADMSG, "MissingModel",
-			WZ_STR("model is empty; expected the GPU type of a node that has GPUs"));
+		        WZ_STR("model is empty; expected the GPU type of a node that has GPUs"));
 		return at_field(r, rc, N_MODEL);
 	}
 	if (gpus) {
@@ -311,14 +311,14 @@ static int check_gpus(struct reader *r, uint64_t gpus, uint64_t milli)
 	int rc;
 	if (gpus == 0 && milli != 0)
 		rc = wz_err_set(r->err, -EBADMSG, "BadShare", WZ_STR("gpu_milli is "), wz_str_u64(&a, milli),
-			WZ_STR(" with num_gpu 0; expected 0"));
+		        WZ_STR(" with num_gpu 0; expected 0"));
 	else if (gpus > 0 && milli == 0)
-		rc = wz_err_set(r->err, -EBADMSG, "BadShare", WZ_STR("gpu_milli is 0 with num_gpu "), wz_str_u64(&a, gpus),
-			gpus > 1 ? WZ_STR("; expected 1000") : WZ_STR("; expected 1..1000"));
+		rc = wz_err_set(r->err, -EBADMSG, "BadShare", WZ_STR("gpu_milli is 0 with num_gpu "),
+		        wz_str_u64(&a, gpus), gpus > 1 ? WZ_STR("; expected 1000") : WZ_STR("; expected 1..1000"));
 	else if (gpus > 1 && milli != WZ_WHOLE)
 		rc = wz_err_set(r->err, -EBADMSG, "BadShare", WZ_STR("gpu_milli is "), wz_str_u64(&a, milli),
-			WZ_STR(" with num_gpu "), wz_str_u64(&b, gpus),
-			WZ_STR("; expected 1000: only a single GPU can be shared"));
+		        WZ_STR(" with num_gpu "), wz_str_u64(&b, gpus),
+		        WZ_STR("; expected 1000: only a single GPU can be shared"));
 	else
 		return 0;
 	return at_field(r, rc, P_MILLI);
@@ -326,7 +326,7 @@ static int check_gpus(struct reader *r, uint64_t gpus, uint64_t milli)
 
 /* Pods that ask the same share a profile; the key is what was asked. */
 static int pod_profile(struct reader *r, struct wz_sim_nodes *nodes, struct wz_sim_tasks *tasks, struct wz_str spec,
-	const uint64_t ask[4], struct wz_sim_task *t)
+        const uint64_t ask[4], struct wz_sim_task *t)
 {
 	struct wz_profile p;
 	struct wz_buf key;
@@ -390,8 +390,8 @@ static int read_pod(struct reader *r, struct wz_sim_nodes *nodes, struct wz_sim_
 	return rc < 0 ? at_field(r, rc, P_NAME) : 0;
 }
 
-static int openb_read_tasks(const struct wz_trace_source *src, struct wz_sim_nodes *nodes, struct wz_sim_tasks *tasks,
-	struct wz_err *err)
+static int openb_read_tasks(const struct wz_trace_source *src, struct wz_sim_nodes *nodes,
+        struct wz_sim_tasks *tasks, struct wz_err *err)
 {
 	struct reader r;
 	uint32_t before = tasks->n;
@@ -412,8 +412,8 @@ static int openb_read_tasks(const struct wz_trace_source *src, struct wz_sim_nod
 
 static int cannot_say(struct wz_err *err, const char *what, struct wz_str name, const char *why)
 {
-	return wz_err_set(err, -EOPNOTSUPP, "NotInFormat", wz_str(what), WZ_STR(" \""), name, WZ_STR("\" "), wz_str(why),
-		WZ_STR(", which the openb format cannot say; the wz format can"));
+	return wz_err_set(err, -EOPNOTSUPP, "NotInFormat", wz_str(what), WZ_STR(" \""), name, WZ_STR("\" "),
+	        wz_str(why), WZ_STR(", which the openb format cannot say; the wz format can"));
 }
 
 /* Quoted only where it must be. */
@@ -525,11 +525,11 @@ static void add_time(struct wz_buf *b, int64_t us)
 		wz_buf_add_i64(b, us / SECOND_US);
 }
 
-static int write_tasks(const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *tasks, struct wz_buf *b,
-	struct wz_err *err)
+static int write_tasks(
+        const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *tasks, struct wz_buf *b, struct wz_err *err)
 {
 	wz_buf_addz(b, "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,creation_time,deletion_time,"
-		       "scheduled_time\n");
+	               "scheduled_time\n");
 	for (uint32_t i = 0; i < tasks->n; i++) {
 		const struct wz_sim_task *t = &tasks->task[i];
 		const char *obstacle = task_obstacle(t, wz_sim_task_profile(tasks, t));
@@ -555,7 +555,7 @@ static int write_tasks(const struct wz_sim_nodes *nodes, const struct wz_sim_tas
 }
 
 static int openb_write(const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *tasks, unsigned what,
-	struct wz_buf *b, struct wz_err *err)
+        struct wz_buf *b, struct wz_err *err)
 {
 	wz_check(what == WZ_TRACE_NODES || what == WZ_TRACE_TASKS);
 	int rc = what == WZ_TRACE_NODES ? write_nodes(nodes, b, err) : write_tasks(nodes, tasks, b, err);
@@ -565,12 +565,12 @@ static int openb_write(const struct wz_sim_nodes *nodes, const struct wz_sim_tas
 }
 
 const struct wz_trace_format wz_format_openb = {
-	.name = "openb",
-	.summary = "CSV of Alibaba's cluster-trace-gpu-v2023: a node list and a pod list",
-	.sniff = openb_sniff,
-	.read_nodes = openb_read_nodes,
-	.read_tasks = openb_read_tasks,
-	.write = openb_write,
-	.nodes_file = "nodes.csv",
-	.tasks_file = "pods.csv",
+        .name = "openb",
+        .summary = "CSV of Alibaba's cluster-trace-gpu-v2023: a node list and a pod list",
+        .sniff = openb_sniff,
+        .read_nodes = openb_read_nodes,
+        .read_tasks = openb_read_tasks,
+        .write = openb_write,
+        .nodes_file = "nodes.csv",
+        .tasks_file = "pods.csv",
 };

@@ -73,7 +73,7 @@ static int check_name(struct wz_str name, const char *what, bool may_be_empty, s
 		return wz_err_set(err, -EINVAL, "BadName", wz_str(what), WZ_STR(" is empty"));
 	if (name.len > WZ_SIM_NAME_MAX)
 		return wz_err_set(err, -EINVAL, "BadName", wz_str(what), WZ_STR(" has "), wz_str_u64(&n, name.len),
-			WZ_STR(" bytes; at most 253 are accepted"));
+		        WZ_STR(" bytes; at most 253 are accepted"));
 	for (size_t i = 0; i < name.len; i++)
 		if ((unsigned char)name.ptr[i] < 0x20 || name.ptr[i] == 0x7f)
 			return wz_err_set(err, -EINVAL, "BadName", wz_str(what), WZ_STR(" holds a control byte"));
@@ -83,20 +83,21 @@ static int check_name(struct wz_str name, const char *what, bool may_be_empty, s
 static int duplicate(struct wz_str name, const char *what, struct wz_err *err)
 {
 	return wz_err_set(err, -EEXIST, "DuplicateName", WZ_STR("the "), wz_str(what), WZ_STR(" name \""), name,
-		WZ_STR("\" is used twice; names must be unique"));
+	        WZ_STR("\" is used twice; names must be unique"));
 }
 
 static int out_of_range(struct wz_err *err, const char *what, int64_t value, int64_t max)
 {
 	struct wz_num a, b;
 	return wz_err_set(err, -ERANGE, "OutOfRange", wz_str(what), WZ_STR(" is "), wz_str_i64(&a, value),
-		WZ_STR("; expected 0.."), wz_str_i64(&b, max));
+	        WZ_STR("; expected 0.."), wz_str_i64(&b, max));
 }
 
 static int too_many(struct wz_err *err, const char *what, uint64_t max)
 {
 	struct wz_num n;
-	return wz_err_set(err, -E2BIG, "TooMany", WZ_STR("more than "), wz_str_u64(&n, max), WZ_STR(" "), wz_str(what));
+	return wz_err_set(
+	        err, -E2BIG, "TooMany", WZ_STR("more than "), wz_str_u64(&n, max), WZ_STR(" "), wz_str(what));
 }
 
 /* ---- models ---- */
@@ -115,7 +116,7 @@ static int copy_z(struct wz_arena *a, const char *z, const char **ret)
 }
 
 int wz_sim_nodes_model(struct wz_sim_nodes *s, struct wz_str name, const struct wz_model *facts, wz_model_id *ret,
-	struct wz_err *err)
+        struct wz_err *err)
 {
 	uint32_t at = wz_strtab_find(&s->model_names, name);
 	if (at != WZ_NONE) {
@@ -129,7 +130,7 @@ int wz_sim_nodes_model(struct wz_sim_nodes *s, struct wz_str name, const struct 
 	if (facts)
 		m.facts = *facts;
 	if (wz_grow(s->mem, &s->model, &s->model_cap, s->n_models + 1, sizeof *s->model) < 0 ||
-		copy_str(&s->arena, name, &m.name) < 0 || copy_z(&s->arena, m.facts.vendor, &m.facts.vendor) < 0)
+	        copy_str(&s->arena, name, &m.name) < 0 || copy_z(&s->arena, m.facts.vendor, &m.facts.vendor) < 0)
 		return out_of_memory(err);
 	m.facts.name = m.name.ptr;
 	rc = wz_catalogue_declare(s->catalogue, m.name, facts ? &m.facts : NULL, &m.id, err);
@@ -171,8 +172,8 @@ static int unknown_model(const struct wz_sim_nodes *s, struct wz_str model, stru
 		wz_buf_add(&b, s->model[i].name);
 	}
 	return wz_err_set(err, -ENOENT, "UnknownModel", WZ_STR("the model \""), model, WZ_STR("\" is of no node; "),
-		near.best.len ? WZ_STR("nearest: ") : WZ_STR("expected of: "),
-		near.best.len ? near.best : wz_buf_str(&b));
+	        near.best.len ? WZ_STR("nearest: ") : WZ_STR("expected of: "),
+	        near.best.len ? near.best : wz_buf_str(&b));
 }
 
 int wz_sim_nodes_spec(struct wz_sim_nodes *s, struct wz_str spec, struct wz_model_set *set, struct wz_err *err)
@@ -184,7 +185,7 @@ int wz_sim_nodes_spec(struct wz_sim_nodes *s, struct wz_str spec, struct wz_mode
 		wz_model_id id = m ? m->id : (wz_model_id){WZ_MODEL_NONE};
 		if (name.len == 0)
 			return wz_err_set(err, -EBADMSG, "BadList",
-				WZ_STR("the model list has an empty part; expected models joined by \"|\""));
+			        WZ_STR("the model list has an empty part; expected models joined by \"|\""));
 		if (!m && s->n)
 			return unknown_model(s, name, err);
 		int rc = m ? 0 : wz_sim_nodes_model(s, name, NULL, &id, err);
@@ -206,7 +207,7 @@ int wz_sim_nodes_declare(const struct wz_sim_nodes *s, struct wz_catalogue *cata
 			return rc;
 		if (id.v != m->id.v)
 			return wz_err_set(err, -EINVAL, "ModelOrder", WZ_STR("the model \""), m->name,
-				WZ_STR("\" has another number in this catalogue"));
+			        WZ_STR("\" has another number in this catalogue"));
 	}
 	return 0;
 }
@@ -250,7 +251,8 @@ static int check_node(const struct wz_sim_nodes *s, const struct wz_ev_node *f, 
 static int copy_node(struct wz_arena *a, const struct wz_ev_node *f, struct wz_ev_node *ret)
 {
 	struct wz_ev_node n = *f;
-	if (copy_str(a, f->name, &n.name) < 0 || copy_str(a, f->site, &n.site) < 0 || copy_str(a, f->rack, &n.rack) < 0)
+	if (copy_str(a, f->name, &n.name) < 0 || copy_str(a, f->site, &n.site) < 0 ||
+	        copy_str(a, f->rack, &n.rack) < 0)
 		return -ENOMEM;
 	if (f->n_devices) {
 		struct wz_device_facts *d = wz_arena_alloc(a, f->n_devices * sizeof *d);
@@ -265,7 +267,7 @@ static int copy_node(struct wz_arena *a, const struct wz_ev_node *f, struct wz_e
 			return -ENOMEM;
 		for (uint32_t i = 0; i < f->n_labels; i++)
 			if (copy_str(a, f->label[i].key, &l[i].key) < 0 ||
-				copy_str(a, f->label[i].value, &l[i].value) < 0)
+			        copy_str(a, f->label[i].value, &l[i].value) < 0)
 				return -ENOMEM;
 		n.label = l;
 	}
@@ -282,8 +284,8 @@ int wz_sim_nodes_add(struct wz_sim_nodes *s, const struct wz_ev_node *facts, str
 		return rc;
 	if (wz_strtab_find(&s->names, facts->name) != WZ_NONE)
 		return duplicate(facts->name, "node", err);
-	if (wz_grow(s->mem, &s->node, &s->cap, s->n + 1, sizeof *s->node) < 0 || copy_node(&s->arena, facts, &n) < 0 ||
-		wz_strtab_add(&s->names, n.name, &id) < 0)
+	if (wz_grow(s->mem, &s->node, &s->cap, s->n + 1, sizeof *s->node) < 0 ||
+	        copy_node(&s->arena, facts, &n) < 0 || wz_strtab_add(&s->names, n.name, &id) < 0)
 		return out_of_memory(err);
 	wz_check(id == s->n);
 	n.node.v = id;
@@ -298,12 +300,12 @@ uint32_t wz_sim_tasks_find_profile(const struct wz_sim_tasks *s, struct wz_str k
 	return wz_strtab_find(&s->profile_keys, key);
 }
 
-int wz_sim_tasks_add_profile(struct wz_sim_tasks *s, struct wz_str key, const struct wz_profile *p, uint32_t *ret,
-	struct wz_err *err)
+int wz_sim_tasks_add_profile(
+        struct wz_sim_tasks *s, struct wz_str key, const struct wz_profile *p, uint32_t *ret, struct wz_err *err)
 {
 	uint32_t id;
 	if (wz_grow(s->mem, &s->profile, &s->profile_cap, s->n_profiles + 1, sizeof *s->profile) < 0 ||
-		wz_strtab_add(&s->profile_keys, key, &id) < 0)
+	        wz_strtab_add(&s->profile_keys, key, &id) < 0)
 		return out_of_memory(err);
 	if (id == s->n_profiles)
 		s->profile[s->n_profiles++] = *p;
@@ -354,9 +356,10 @@ int wz_sim_tasks_add(struct wz_sim_tasks *s, const struct wz_sim_task *t, struct
 	if (wz_strtab_find(&s->names, t->name) != WZ_NONE)
 		return duplicate(t->name, "pod or job", err);
 	if (wz_grow(s->mem, &s->task, &s->cap, s->n + 1, sizeof *s->task) < 0 ||
-		copy_str(&s->arena, t->name, &copy.name) < 0 || copy_str(&s->arena, t->user, &copy.user) < 0 ||
-		copy_str(&s->arena, t->queue, &copy.queue) < 0 || copy_str(&s->arena, t->gpu_spec, &copy.gpu_spec) < 0 ||
-		wz_strtab_add(&s->names, copy.name, &id) < 0)
+	        copy_str(&s->arena, t->name, &copy.name) < 0 || copy_str(&s->arena, t->user, &copy.user) < 0 ||
+	        copy_str(&s->arena, t->queue, &copy.queue) < 0 ||
+	        copy_str(&s->arena, t->gpu_spec, &copy.gpu_spec) < 0 ||
+	        wz_strtab_add(&s->names, copy.name, &id) < 0)
 		return out_of_memory(err);
 	wz_check(id == s->n);
 	summarise(&copy, &s->profile[t->profile]);
@@ -408,7 +411,8 @@ static uint64_t digest_node(uint64_t h, const struct wz_sim_nodes *s, const stru
 		h = wz_hash_str(h, wz_sim_nodes_model_name(s, d->model));
 		h = wz_hash_u64(h, (uint64_t)d->mem_bytes);
 		h = wz_hash_u64(h, (uint64_t)d->compute_milli);
-		h = wz_hash_u64(h, (uint64_t)d->link_domain << 32 | (uint64_t)d->partition << 16 | (uint64_t)d->health);
+		h = wz_hash_u64(
+		        h, (uint64_t)d->link_domain << 32 | (uint64_t)d->partition << 16 | (uint64_t)d->health);
 		h = wz_hash_u64(h, (uint64_t)d->numa << 8 | d->pcie);
 	}
 	for (uint32_t i = 0; i < n->n_labels; i++) {

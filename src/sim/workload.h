@@ -19,14 +19,14 @@
 #include "core/profile.h"
 
 #define WZ_SIM_TASKS_MAX (1u << 24)
-#define WZ_SIM_NAME_MAX 253u            /* bytes of a name: what Kubernetes allows */
+#define WZ_SIM_NAME_MAX 253u /* bytes of a name: what Kubernetes allows */
 #define WZ_SIM_TIME_MAX_US ((int64_t)100 * 366 * 86400 * 1000000) /* a century */
 
 /* A device model that nodes or requests name, in order of first appearance. */
 struct wz_sim_model {
-	struct wz_str name;       /* as written in the trace */
-	bool has_facts;           /* declared with facts by the trace */
-	struct wz_model facts;    /* strings inside live as long as the struct */
+	struct wz_str name; /* as written in the trace */
+	bool has_facts; /* declared with facts by the trace */
+	struct wz_model facts; /* strings inside live as long as the struct */
 	wz_model_id id;
 };
 
@@ -34,34 +34,34 @@ struct wz_sim_nodes {
 	const struct wz_mem *mem;
 	struct wz_catalogue *catalogue; /* borrowed; models are declared in it */
 	struct wz_arena arena;
-	struct wz_ev_node *node;        /* [n]; node[i].node.v is i */
+	struct wz_ev_node *node; /* [n]; node[i].node.v is i */
 	uint32_t n, cap;
-	struct wz_sim_model *model;     /* [n_models] */
+	struct wz_sim_model *model; /* [n_models] */
 	uint32_t n_models, model_cap;
 	struct wz_strtab names, model_names; /* ids are indices of node and model */
 };
 
 struct wz_sim_task {
 	struct wz_str name, user, queue; /* empty: none */
-	struct wz_str gpu_spec;          /* the literal model list of the trace: "V100M16|V100M32"; empty: any */
+	struct wz_str gpu_spec; /* the literal model list of the trace: "V100M16|V100M32"; empty: any */
 	/* of one task, a summary of the profile: */
 	int64_t cpu_milli, mem_bytes;
-	uint32_t gpus, milli;            /* devices, and compute milli of each (1000: whole); 0, 0: none */
+	uint32_t gpus, milli; /* devices, and compute milli of each (1000: whole); 0, 0: none */
 	bool any_model;
-	struct wz_model_set allowed;     /* looked at when !any_model */
-	uint32_t profile;                /* index into wz_sim_tasks.profile */
+	struct wz_model_set allowed; /* looked at when !any_model */
+	uint32_t profile; /* index into wz_sim_tasks.profile */
 	int32_t priority;
 	/* since the trace began; -1: not known */
 	int64_t submit_us, start_us, end_us;
-	int64_t run_us;                  /* how long it works when it gets what it asks; else end - start, else -1 */
+	int64_t run_us; /* how long it works when it gets what it asks; else end - start, else -1 */
 };
 
 struct wz_sim_tasks {
 	const struct wz_mem *mem;
 	struct wz_arena arena;
-	struct wz_sim_task *task;        /* [n], in the order of the trace */
+	struct wz_sim_task *task; /* [n], in the order of the trace */
 	uint32_t n, cap;
-	struct wz_profile *profile;      /* [n_profiles] */
+	struct wz_profile *profile; /* [n_profiles] */
 	uint32_t n_profiles, profile_cap;
 	struct wz_strtab names, profile_keys;
 };
@@ -74,9 +74,10 @@ void wz_sim_tasks_release(struct wz_sim_tasks *s);
 /* The id of a model by its name in the trace; a new one is declared in the catalogue (facts may be NULL; strings are
  * copied). -EINVAL (empty, too long), -E2BIG, -ENOMEM. */
 int wz_sim_nodes_model(struct wz_sim_nodes *s, struct wz_str name, const struct wz_model *facts, wz_model_id *ret,
-                       struct wz_err *err);
+        struct wz_err *err);
 const struct wz_sim_model *wz_sim_nodes_find_model(const struct wz_sim_nodes *s, struct wz_str name); /* or NULL */
-struct wz_str wz_sim_nodes_model_name(const struct wz_sim_nodes *s, wz_model_id id); /* as in the trace; "" unknown */
+struct wz_str wz_sim_nodes_model_name(
+        const struct wz_sim_nodes *s, wz_model_id id); /* as in the trace; "" unknown */
 
 /* Adds to *set the models of a '|'-joined list ("V100M16|V100M32"), by their names in the trace. A name that no node has is
  * -ENOENT "UnknownModel" with the nearest; but when there is no node at all, models are taken as they come. An empty part
@@ -93,19 +94,22 @@ int wz_sim_nodes_add(struct wz_sim_nodes *s, const struct wz_ev_node *facts, str
 
 /* A profile by a key that says all about it (usually its text): WZ_NONE when it was not added yet. */
 uint32_t wz_sim_tasks_find_profile(const struct wz_sim_tasks *s, struct wz_str key);
-int wz_sim_tasks_add_profile(struct wz_sim_tasks *s, struct wz_str key, const struct wz_profile *p, uint32_t *ret,
-                             struct wz_err *err);
+int wz_sim_tasks_add_profile(
+        struct wz_sim_tasks *s, struct wz_str key, const struct wz_profile *p, uint32_t *ret, struct wz_err *err);
 
 /* Appends a copy of *t; the summary is filled from its profile (any_model and allowed too, unless gpu_spec is given).
  * The same reasons. */
 int wz_sim_tasks_add(struct wz_sim_tasks *s, const struct wz_sim_task *t, struct wz_err *err);
-static inline const struct wz_profile *wz_sim_task_profile(const struct wz_sim_tasks *s, const struct wz_sim_task *t)
+static inline const struct wz_profile *wz_sim_task_profile(
+        const struct wz_sim_tasks *s, const struct wz_sim_task *t)
 {
 	return &s->profile[t->profile];
 }
 
 /* Sums. For tasks: gpu_milli is devices x milli x tasks_min. Saturating. */
-struct wz_sim_totals { uint64_t gpus, gpu_milli, cpu_milli, mem_bytes; };
+struct wz_sim_totals {
+	uint64_t gpus, gpu_milli, cpu_milli, mem_bytes;
+};
 struct wz_sim_totals wz_sim_nodes_totals(const struct wz_sim_nodes *s);
 struct wz_sim_totals wz_sim_tasks_totals(const struct wz_sim_tasks *s);
 

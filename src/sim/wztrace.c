@@ -20,12 +20,12 @@
 
 struct reader {
 	const struct wz_trace_source *src;
-	const char *p, *end;             /* what is left of the text */
+	const char *p, *end; /* what is left of the text */
 	const char *line, *line_end, *w; /* the line, and what is left of it */
 	uint32_t line_no, records;
-	struct wz_arena scratch;         /* decoded values of one line */
+	struct wz_arena scratch; /* decoded values of one line */
 	struct wz_sim_nodes *nodes;
-	struct wz_sim_tasks *tasks;      /* NULL in the pass over nodes */
+	struct wz_sim_tasks *tasks; /* NULL in the pass over nodes */
 	struct wz_err *err;
 };
 
@@ -55,17 +55,21 @@ static int at(struct reader *r, int rc, const char *p)
 	return rc;
 }
 
-static int bad_value(struct reader *r, const char *reason, const char *what, struct wz_str got, const char *expected)
+static int bad_value(
+        struct reader *r, const char *reason, const char *what, struct wz_str got, const char *expected)
 {
 	if (got.len > 48)
 		got.len = 48;
 	return wz_err_set(r->err, -EBADMSG, reason, wz_str(what), WZ_STR(" \""), got, WZ_STR("\"; expected "),
-		wz_str(expected));
+	        wz_str(expected));
 }
 
 static int hex(char c)
 {
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+	return c >= '0' && c <= '9'   ? c - '0'
+	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
+	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
+	                              : -1;
 }
 
 static int decode(struct reader *r, struct wz_str raw, struct wz_str *ret, const char **pos)
@@ -92,7 +96,8 @@ static int decode(struct reader *r, struct wz_str raw, struct wz_str *ret, const
 		if (high < 0 || low < 0) {
 			*pos = raw.ptr + i;
 			return wz_err_set(r->err, -EBADMSG, "BadEscape",
-				WZ_STR("\"%\" is not followed by two hexadecimal digits; write \"%25\" for itself"));
+			        WZ_STR("\"%\" is not followed by two hexadecimal digits; write \"%25\" for "
+			               "itself"));
 		}
 		to[n++] = (char)(high << 4 | low);
 		i += 2;
@@ -125,11 +130,15 @@ static int next_line(struct reader *r)
 	if (r->line_end > r->line && r->line_end[-1] == '\r')
 		r->line_end--;
 	if ((size_t)(r->line_end - r->line) > LINE_MAX_BYTES)
-		return at(r, wz_err_set(r->err, -E2BIG, "LineTooLong", WZ_STR("the line is longer than 65536 bytes")), r->line);
+		return at(r,
+		        wz_err_set(r->err, -E2BIG, "LineTooLong", WZ_STR("the line is longer than 65536 bytes")),
+		        r->line);
 	for (const char *p = r->line; p < r->line_end; p++)
 		if (((unsigned char)*p < 0x20 && *p != '\t') || *p == 0x7f)
-			return at(r, wz_err_set(r->err, -EBADMSG, "ControlByte",
-				WZ_STR("a control byte; expected text, with %HH for such bytes in names")), p);
+			return at(r,
+			        wz_err_set(r->err, -EBADMSG, "ControlByte",
+			                WZ_STR("a control byte; expected text, with %HH for such bytes in names")),
+			        p);
 	return 1;
 }
 
@@ -195,18 +204,18 @@ static const struct fact {
 	enum fact_kind kind;
 	size_t offset;
 } facts[] = {
-	{"mem", FACT_BYTES, offsetof(struct wz_model, mem_bytes)},
-	{"class", FACT_U32, offsetof(struct wz_model, class_g)},
-	{"bw", FACT_U32, offsetof(struct wz_model, bw_gbps)},
-	{"tflops", FACT_MILLI, offsetof(struct wz_model, tflops_milli)},
-	{"fp32", FACT_MILLI, offsetof(struct wz_model, fp32_milli)},
-	{"fp8", FACT_MILLI, offsetof(struct wz_model, fp8_milli)},
-	{"link", FACT_U32, offsetof(struct wz_model, link_gbps)},
-	{"tdp", FACT_U32, offsetof(struct wz_model, tdp_w)},
-	{"idle", FACT_U32, offsetof(struct wz_model, idle_w)},
-	{"cu", FACT_MILLI, offsetof(struct wz_model, cu_milli)},
-	{"year", FACT_U16, offsetof(struct wz_model, year)},
-	{"mig", FACT_FLAG, offsetof(struct wz_model, mig)},
+        {"mem", FACT_BYTES, offsetof(struct wz_model, mem_bytes)},
+        {"class", FACT_U32, offsetof(struct wz_model, class_g)},
+        {"bw", FACT_U32, offsetof(struct wz_model, bw_gbps)},
+        {"tflops", FACT_MILLI, offsetof(struct wz_model, tflops_milli)},
+        {"fp32", FACT_MILLI, offsetof(struct wz_model, fp32_milli)},
+        {"fp8", FACT_MILLI, offsetof(struct wz_model, fp8_milli)},
+        {"link", FACT_U32, offsetof(struct wz_model, link_gbps)},
+        {"tdp", FACT_U32, offsetof(struct wz_model, tdp_w)},
+        {"idle", FACT_U32, offsetof(struct wz_model, idle_w)},
+        {"cu", FACT_MILLI, offsetof(struct wz_model, cu_milli)},
+        {"year", FACT_U16, offsetof(struct wz_model, year)},
+        {"mig", FACT_FLAG, offsetof(struct wz_model, mig)},
 };
 
 static int set_fact(struct reader *r, struct record *rec, const struct fact *f, struct wz_str v)
@@ -224,7 +233,11 @@ static int set_fact(struct reader *r, struct record *rec, const struct fact *f, 
 		rc = get_milli(r, v, UINT32_MAX, &n);
 		break;
 	default:
-		rc = get_number(r, v, f->name, f->kind == FACT_U32 ? UINT32_MAX : f->kind == FACT_U16 ? UINT16_MAX : 1, &n);
+		rc = get_number(r, v, f->name,
+		        f->kind == FACT_U32   ? UINT32_MAX
+		        : f->kind == FACT_U16 ? UINT16_MAX
+		                              : 1,
+		        &n);
 		break;
 	}
 	if (rc < 0)
@@ -337,7 +350,8 @@ static int set_label(struct reader *r, struct record *rec, struct wz_str v, cons
 	return rc;
 }
 
-static const char *const health_words[] = {[WZ_HEALTH_OK] = "ok", [WZ_HEALTH_DEGRADED] = "degraded", [WZ_HEALTH_FAILED] = "failed"};
+static const char *const health_words[] = {
+        [WZ_HEALTH_OK] = "ok", [WZ_HEALTH_DEGRADED] = "degraded", [WZ_HEALTH_FAILED] = "failed"};
 
 /* One "key=value" of a device. */
 static int set_device_part(struct reader *r, struct wz_device_facts *d, struct wz_str part)
@@ -476,14 +490,26 @@ static int set_models(struct reader *r, struct record *rec, struct wz_str v, con
 
 static const struct attr model_attrs[] = {{"vendor", false, set_vendor}, {NULL, false, NULL}};
 static const struct attr node_attrs[] = {
-	{"cpus", false, set_cpus}, {"mem", false, set_mem}, {"site", false, set_site}, {"rack", false, set_rack},
-	{"max-tasks", false, set_max_tasks}, {"count-only", false, set_count_only}, {"device", true, set_device},
-	{"label", true, set_label}, {NULL, false, NULL},
+        {"cpus", false, set_cpus},
+        {"mem", false, set_mem},
+        {"site", false, set_site},
+        {"rack", false, set_rack},
+        {"max-tasks", false, set_max_tasks},
+        {"count-only", false, set_count_only},
+        {"device", true, set_device},
+        {"label", true, set_label},
+        {NULL, false, NULL},
 };
 static const struct attr job_attrs[] = {
-	{"submit", false, set_submit}, {"start", false, set_start}, {"end", false, set_end}, {"run", false, set_run},
-	{"user", false, set_user}, {"queue", false, set_queue}, {"priority", false, set_priority},
-	{"models", false, set_models}, {NULL, false, NULL},
+        {"submit", false, set_submit},
+        {"start", false, set_start},
+        {"end", false, set_end},
+        {"run", false, set_run},
+        {"user", false, set_user},
+        {"queue", false, set_queue},
+        {"priority", false, set_priority},
+        {"models", false, set_models},
+        {NULL, false, NULL},
 };
 
 /* ---- records ---- */
@@ -508,8 +534,8 @@ static int unknown_attr(struct reader *r, struct wz_str key, const struct attr *
 	if (key.len > 48)
 		key.len = 48;
 	return wz_err_set(r->err, -EBADMSG, "UnknownAttribute", WZ_STR("unknown attribute \""), key, WZ_STR("\"; "),
-		near.best.len ? WZ_STR("nearest: ") : WZ_STR("expected one of "),
-		near.best.len ? near.best : wz_buf_str(&b));
+	        near.best.len ? WZ_STR("nearest: ") : WZ_STR("expected one of "),
+	        near.best.len ? near.best : wz_buf_str(&b));
 }
 
 static int set_attr(struct reader *r, struct record *rec, struct wz_str word, const struct attr *attrs)
@@ -532,7 +558,8 @@ static int set_attr(struct reader *r, struct record *rec, struct wz_str word, co
 		return at(r, unknown_attr(r, key, attrs, is_model), word.ptr);
 	uint32_t mask = f ? 1u << (8 + (f - facts)) : 1u << bit;
 	if ((rec->seen & mask) && (f || !attrs[bit].repeats))
-		return at(r, bad_value(r, "DuplicateAttribute", "a second attribute", key, "each at most once"), word.ptr);
+		return at(r, bad_value(r, "DuplicateAttribute", "a second attribute", key, "each at most once"),
+		        word.ptr);
 	rec->seen |= mask;
 	if (value.len == 0)
 		return at(r, bad_value(r, "BadAttribute", "no value for", key, "KEY=VALUE"), word.ptr);
@@ -545,8 +572,10 @@ static int record_name(struct reader *r, struct record *rec)
 	struct wz_str raw = next_word(r);
 	const char *pos = raw.ptr;
 	if (raw.len == 0 || wz_str_eq(raw, WZ_STR(":")))
-		return at(r, wz_err_set(r->err, -EBADMSG, "BadName", WZ_STR("the name is missing; expected KIND NAME KEY=VALUE...")),
-			raw.ptr);
+		return at(r,
+		        wz_err_set(r->err, -EBADMSG, "BadName",
+		                WZ_STR("the name is missing; expected KIND NAME KEY=VALUE...")),
+		        raw.ptr);
 	int rc = decode(r, raw, &rec->name, &pos);
 	return rc < 0 ? at(r, rc, pos) : 0;
 }
@@ -571,8 +600,10 @@ static int read_model(struct reader *r, struct record *rec, const char *name_at)
 	if (rc < 0)
 		return rc;
 	if (wz_sim_nodes_find_model(r->nodes, rec->name))
-		return at(r, wz_err_set(r->err, -EEXIST, "DuplicateName", WZ_STR("the model \""), rec->name,
-			WZ_STR("\" is declared twice, or after a node that has it")), name_at);
+		return at(r,
+		        wz_err_set(r->err, -EEXIST, "DuplicateName", WZ_STR("the model \""), rec->name,
+		                WZ_STR("\" is declared twice, or after a node that has it")),
+		        name_at);
 	rc = wz_sim_nodes_model(r->nodes, rec->name, rec->seen ? &rec->model : NULL, &id, r->err);
 	return rc < 0 ? at(r, rc, name_at) : 0;
 }
@@ -629,7 +660,9 @@ static int read_profile(struct reader *r, struct record *rec)
 	struct wz_buf key;
 	int rc = 0;
 	if (text.len > WZ_PROFILE_TEXT_MAX)
-		return at(r, wz_err_set(r->err, -E2BIG, "BadProfile", WZ_STR("the profile is longer than 4096 bytes")), text.ptr);
+		return at(r,
+		        wz_err_set(r->err, -E2BIG, "BadProfile", WZ_STR("the profile is longer than 4096 bytes")),
+		        text.ptr);
 	wz_buf_init(&key, r->tasks->mem, LINE_MAX_BYTES * 2 + 16);
 	wz_buf_add(&key, text);
 	wz_buf_addc(&key, '\n');
@@ -644,8 +677,10 @@ static int read_profile(struct reader *r, struct record *rec)
 		if (rc < 0) {
 			rc = at_profile(r, rc, text.ptr);
 		} else if (rec->task.gpu_spec.len && !p.any_model) {
-			rc = at(r, wz_err_set(r->err, -EBADMSG, "Conflict",
-				WZ_STR("both models= and gpu-type=; expected one of them")), text.ptr);
+			rc = at(r,
+			        wz_err_set(r->err, -EBADMSG, "Conflict",
+			                WZ_STR("both models= and gpu-type=; expected one of them")),
+			        text.ptr);
 		} else {
 			if (rec->task.gpu_spec.len) {
 				p.any_model = false;
@@ -679,9 +714,9 @@ static const struct kind {
 	unsigned holds;
 	int (*read)(struct reader *r, struct record *rec, const char *name_at);
 } kinds[] = {
-	{"model", WZ_TRACE_NODES, read_model},
-	{"node", WZ_TRACE_NODES, read_node},
-	{"job", WZ_TRACE_TASKS, read_job},
+        {"model", WZ_TRACE_NODES, read_model},
+        {"node", WZ_TRACE_NODES, read_node},
+        {"job", WZ_TRACE_TASKS, read_job},
 };
 
 static int read_line(struct reader *r, unsigned pass)
@@ -694,7 +729,8 @@ static int read_line(struct reader *r, unsigned pass)
 		if (wz_str_eq(word, wz_str(kinds[i].name)))
 			k = &kinds[i];
 	if (!k)
-		return at(r, bad_value(r, "UnknownRecord", "unknown record kind", word, "model, node, job or #"), word.ptr);
+		return at(r, bad_value(r, "UnknownRecord", "unknown record kind", word, "model, node, job or #"),
+		        word.ptr);
 	r->records++;
 	if (k->holds != pass)
 		return 0;
@@ -716,8 +752,10 @@ static int read_header(struct reader *r)
 	if (rc == 0) {
 		r->line = r->p;
 		r->line_no = 1;
-		return at(r, wz_err_set(r->err, -EBADMSG, "EmptyTrace", WZ_STR("the file is empty; expected "), wz_str(expected)),
-			r->p);
+		return at(r,
+		        wz_err_set(r->err, -EBADMSG, "EmptyTrace", WZ_STR("the file is empty; expected "),
+		                wz_str(expected)),
+		        r->p);
 	}
 	if (rc < 0)
 		return rc;
@@ -725,10 +763,12 @@ static int read_header(struct reader *r)
 	if (!wz_str_eq(magic, WZ_STR("whalezen-trace")))
 		return at(r, bad_value(r, "BadHeader", "the first line begins with", magic, expected), magic.ptr);
 	if (!wz_str_eq(version, WZ_STR("1")))
-		return at(r, bad_value(r, "BadVersion", "this program does not read version", version, expected), version.ptr);
+		return at(r, bad_value(r, "BadVersion", "this program does not read version", version, expected),
+		        version.ptr);
 	struct wz_str more = next_word(r);
 	if (more.len)
-		return at(r, bad_value(r, "BadHeader", "after the version comes", more, "the end of the line"), more.ptr);
+		return at(r, bad_value(r, "BadHeader", "after the version comes", more, "the end of the line"),
+		        more.ptr);
 	return 0;
 }
 
@@ -765,7 +805,7 @@ static int wz_read_nodes(const struct wz_trace_source *src, struct wz_sim_nodes 
 }
 
 static int wz_read_tasks(const struct wz_trace_source *src, struct wz_sim_nodes *nodes, struct wz_sim_tasks *tasks,
-	struct wz_err *err)
+        struct wz_err *err)
 {
 	struct reader r = {.src = src, .nodes = nodes, .tasks = tasks, .err = err};
 	return read_all(&r, WZ_TRACE_TASKS);
@@ -840,8 +880,8 @@ static void add_part(struct wz_buf *b, const char *key, uint64_t v)
 static bool same_device(const struct wz_device_facts *a, const struct wz_device_facts *b)
 {
 	return a->model.v == b->model.v && a->mem_bytes == b->mem_bytes && a->compute_milli == b->compute_milli &&
-		a->link_domain == b->link_domain && a->numa == b->numa && a->pcie == b->pcie && a->health == b->health &&
-		a->partition == b->partition;
+	       a->link_domain == b->link_domain && a->numa == b->numa && a->pcie == b->pcie &&
+	       a->health == b->health && a->partition == b->partition;
 }
 
 static void write_devices(struct wz_buf *b, const struct wz_sim_nodes *nodes, const struct wz_ev_node *n)
@@ -928,8 +968,8 @@ static void write_job(struct wz_buf *b, const struct wz_sim_tasks *tasks, const 
 	wz_buf_addc(b, '\n');
 }
 
-static int wz_write(const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *tasks, unsigned what, struct wz_buf *b,
-	struct wz_err *err)
+static int wz_write(const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *tasks, unsigned what,
+        struct wz_buf *b, struct wz_err *err)
 {
 	wz_buf_addz(b, MAGIC "1\n");
 	if (what & WZ_TRACE_NODES) {
@@ -946,12 +986,12 @@ static int wz_write(const struct wz_sim_nodes *nodes, const struct wz_sim_tasks 
 }
 
 const struct wz_trace_format wz_format_wz = {
-	.name = "wz",
-	.summary = "WhaleZEN's own text format, spec/trace.md: nodes and jobs in one file",
-	.sniff = wz_sniff,
-	.read_nodes = wz_read_nodes,
-	.read_tasks = wz_read_tasks,
-	.write = wz_write,
-	.nodes_file = "trace.wz",
-	.tasks_file = "trace.wz",
+        .name = "wz",
+        .summary = "WhaleZEN's own text format, spec/trace.md: nodes and jobs in one file",
+        .sniff = wz_sniff,
+        .read_nodes = wz_read_nodes,
+        .read_tasks = wz_read_tasks,
+        .write = wz_write,
+        .nodes_file = "trace.wz",
+        .tasks_file = "trace.wz",
 };

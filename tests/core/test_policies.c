@@ -3,6 +3,7 @@
 #include "tap.h"
 
 #include "core/policies/frag.h"
+#include "core/policies/worth.h"
 
 #include <math.h>
 
@@ -30,8 +31,11 @@ static void world_init(struct world *w, int64_t cpu_free, uint32_t n_dev, const 
 {
 	memset(w, 0, sizeof(*w));
 	struct wz_node *n = &w->node[0];
-	*n = (struct wz_node){.cpu = 96000, .cpu_free = cpu_free, .n_dev = (uint16_t)n_dev, .model = 3,
-		.flags = WZ_NODE_PRESENT | WZ_NODE_READY};
+	*n = (struct wz_node){.cpu = 96000,
+	        .cpu_free = cpu_free,
+	        .n_dev = (uint16_t)n_dev,
+	        .model = 3,
+	        .flags = WZ_NODE_PRESENT | WZ_NODE_READY};
 	for (uint32_t i = 0; i < n_dev; i++) {
 		w->dev[i] = (struct wz_device){.model = 3, .milli = WZ_WHOLE};
 		w->milli[i] = milli[i];
@@ -44,8 +48,8 @@ static void world_init(struct world *w, int64_t cpu_free, uint32_t n_dev, const 
 	w->shapes.shape = w->shape;
 	w->demand.arrived = w->arrived;
 	wz_rng_seed(&w->rng, 7);
-	w->ctx = (struct wz_policy_ctx){.model = &w->model, .shapes = &w->shapes, .demand = &w->demand, .n_nodes = 4,
-		.rng = &w->rng};
+	w->ctx = (struct wz_policy_ctx){
+	        .model = &w->model, .shapes = &w->shapes, .demand = &w->demand, .n_nodes = 4, .rng = &w->rng};
 	w->view = (struct wz_view){.node = n, .dev = w->dev, .milli = w->milli, .mem = w->mem};
 }
 
@@ -99,9 +103,6 @@ static void test_choose(void)
 	ask(&w, &s);
 	tap_eq_i64(wz_choose_tightest(&w.view), 1 << 1, "tightest that fits, lowest index");
 	tap_eq_i64(wz_choose_first(&w.view), 1 << 0, "first that fits");
-	w.view.need.mem = 10;
-	w.mem[4] = 10;
-	tap_eq_i64(wz_choose_tightest(&w.view), 1 << 4, "memory counts too");
 	s = GPU_SHAPE(0, 2, 1000);
 	tap_eq_i64(choice_of(&w, find("bestfit"), &s), 0x5, "whole devices");
 	s = GPU_SHAPE(0, 2, 200);
@@ -225,7 +226,8 @@ static void test_fgd_by_hand(void)
 	tap_eq_i64(score_of(&w, "fgd", share), 58, "100 sigma(0.35) = 58.66");
 	tap_eq_i64(choice_of(&w, fgd, &share), 2, "device 1");
 	tap_eq_i64(choice_of(&w, exact, &share), 2, "device 1");
-	tap_eq_i64(score_of(&w, "fgd-exact", GPU_SHAPE(12001, 0, 0)), -2000, "CPU-only strands B: 2 x (600 - 1600)");
+	tap_eq_i64(
+	        score_of(&w, "fgd-exact", GPU_SHAPE(12001, 0, 0)), -2000, "CPU-only strands B: 2 x (600 - 1600)");
 	tap_eq_i64(score_of(&w, "fgd", GPU_SHAPE(12001, 0, 0)), 37, "100 sigma(-0.5) = 37.75");
 	tap_eq_i64(score_of(&w, "fgd", GPU_SHAPE(1000, 0, 0)), 50, "no difference: 50 exactly");
 	w.shape[1].any_model = 0; /* B insists on model 3, which this is, then on none that is here */
@@ -275,7 +277,8 @@ static long double slow_fragment(const struct world *w, int64_t cpu, const int32
 			small += r[g] > 0 && r[g] < m->milli ? r[g] : 0;
 			fit += r[g] >= m->milli;
 		}
-		bool type = m->any_model || (w->node[0].model < WZ_MODELS_MAX && wz_model_set_has(&m->allowed, w->node[0].model));
+		bool type = m->any_model ||
+		            (w->node[0].model < WZ_MODELS_MAX && wz_model_set_has(&m->allowed, w->node[0].model));
 		bool serves = m->count > 0 && type && fit >= m->count && cpu >= m->cpu;
 		f += w->stated[i][1] / total * (serves ? small : all);
 	}
@@ -287,7 +290,8 @@ static long double slow_difference(const struct world *w, const struct wz_shape 
 	int32_t after[WZ_NODE_DEVICES_MAX];
 	for (uint32_t g = 0; g < w->node[0].n_dev; g++)
 		after[g] = w->milli[g] - (devices >> g & 1 ? s->milli : 0);
-	return slow_fragment(w, w->node[0].cpu_free, w->milli) - slow_fragment(w, w->node[0].cpu_free - s->cpu, after);
+	return slow_fragment(w, w->node[0].cpu_free, w->milli) -
+	       slow_fragment(w, w->node[0].cpu_free - s->cpu, after);
 }
 
 /* 100 sigma(x / 1000); *ret_near when it is too near an integer to be sure of its truncation */
@@ -352,7 +356,8 @@ static void check_fgd(struct world *w, const struct wz_shape *s, unsigned *check
 	uint64_t want = 0;
 	long double exact = -INFINITY;
 	if (s->count != 1)
-		want = wz_choose_tightest(&w->view), exact = slow_difference(w, s, want), best = slow_score(exact, &near);
+		want = wz_choose_tightest(&w->view), exact = slow_difference(w, s, want),
+		best = slow_score(exact, &near);
 	for (uint32_t g = 0; s->count == 1 && g < w->node[0].n_dev; g++) {
 		if (!wz_device_fits(&w->view, g))
 			continue;
@@ -383,8 +388,10 @@ static void test_fgd_property(void)
 	for (int run = 0; run < 6000 && !tap_failed_here; run++) {
 		random_world(&w, &r);
 		find("fgd")->prepare(w.state, &w.ctx);
-		long double f = slow_fragment(&w, w.node[0].cpu_free, w.milli) * ((const struct wz_frag *)w.state)->weight;
-		tap_ok(fabsl(f - wz_frag_of((void *)w.state, &w.node[0], w.node[0].cpu_free, w.milli)) < 1e-3L, "run %d: F", run);
+		long double f =
+		        slow_fragment(&w, w.node[0].cpu_free, w.milli) * ((const struct wz_frag *)w.state)->weight;
+		tap_ok(fabsl(f - wz_frag_of((void *)w.state, &w.node[0], w.node[0].cpu_free, w.milli)) < 1e-3L,
+		        "run %d: F", run);
 		for (int k = 0; k < 4; k++) {
 			struct wz_shape s = random_shape(&r);
 			ask(&w, &s);
@@ -412,41 +419,65 @@ static void test_choose_property(void)
 				wz_policies[p]->prepare(w.state, &w.ctx);
 			tap_ok(score_of(&w, wz_policies[p]->name, s) != WZ_SCORE_NONE, "a score");
 			uint64_t devices = choice_of(&w, wz_policies[p], &s);
-			tap_eq_i64(__builtin_popcountll(devices), s.count, "%s: as many as asked", wz_policies[p]->name);
+			tap_eq_i64(__builtin_popcountll(devices), s.count, "%s: as many as asked",
+			        wz_policies[p]->name);
 			for (uint64_t m = devices; m; m &= m - 1) {
 				uint32_t i = (uint32_t)__builtin_ctzll(m);
-				tap_ok(i < w.node[0].n_dev && wz_device_fits(&w.view, i), "%s: they fit", wz_policies[p]->name);
+				tap_ok(i < w.node[0].n_dev && wz_device_fits(&w.view, i), "%s: they fit",
+				        wz_policies[p]->name);
 			}
 		}
 	}
 }
 
-/* Ten devices, two of model 3. Arrived: 10 x (1 device, 12 CPU) on any, 10 on model 3 alone: kappa 12, pressure
- * (10 x 10/20) / 2 = 2.5. */
+/* Ten devices, two of model 3. Arrived: 10 x (1 device, 12 CPU) on any, 10 on model 3 alone. With the prior of 8 tasks:
+ * rho = 304 CPU / 28 devices x 15 / 16; expected demand a device: 10/10 + 10/2 on model 3, 10/10 elsewhere, x 10/28. */
 static void test_jigsaw(void)
 {
 	struct world w;
-	struct wz_shape pod = GPU_SHAPE(6000, 1, 1000), share = GPU_SHAPE(6000, 1, 500);
+	struct wz_shape pod = GPU_SHAPE(6000, 1, 1000);
+	const struct wz_policy *p = find("jigsaw");
+	const int64_t order = 32768, p3 = 140434, p5 = 23405; /* Q16 */
+
 	world_init(&w, 24000, 4, (int32_t[]){1000, 1000, 1000, 1000});
 	w.shape[0] = w.shape[1] = GPU_SHAPE(12000, 1, 1000);
 	w.shape[1].any_model = 0;
 	wz_model_set_add(&w.shape[1].allowed, 3);
 	w.shapes.n = w.demand.n_shapes = 2;
 	w.arrived[0] = w.arrived[1] = 10;
-	w.model.supply[3].devices = 2;
-	w.model.supply[5].devices = 8;
-	const struct wz_policy *p = find("jigsaw");
+	w.model.cpu_total = 120000;
+	w.model.n_classes = 2;
+	w.model.node_class[0] = (struct wz_node_class){.model = 3, .n_dev = 2, .cpu = 24000, .nodes = 1};
+	w.model.node_class[1] = (struct wz_node_class){.model = 5, .n_dev = 8, .cpu = 96000, .nodes = 1};
 	tap_ok(p->prepare(w.state, &w.ctx), "learned");
-	tap_ok(!p->prepare(w.state, &w.ctx), "nothing new");
 	w.node[0].order = 1u << 31;
-	tap_eq_i64(score_of(&w, "jigsaw", pod), 500000 - 140000 - 2500000, "stranded 2 -> 1.5, half of 0.28, 2.5 x 1");
-	tap_eq_i64(score_of(&w, "jigsaw", share), 0 - 140000 - 1250000, "stranded 2 -> 2");
-	tap_eq_i64(score_of(&w, "jigsaw", GPU_SHAPE(6000, 0, 0)), -500000 - 140000 - 1250000, "CPU only: 2 -> 2.5");
-	w.node[0].model = 5;
+	/* stranded 4 - 24/10.178 = 1.642 devices -> 3 - 18/10.178 = 1.2315: 26,902 in Q16 */
+	tap_eq_i64(score_of(&w, "jigsaw", pod), 26902 - 2 * order - p3 / 2, "a pod frees stranded devices");
+	/* 6 CPU less strand 6/10.178 more: 38,634 */
+	tap_eq_i64(score_of(&w, "jigsaw", GPU_SHAPE(6000, 0, 0)), -38634 - 4 * order, "CPU only strands devices");
+	w.node[0].class_id = 1;
 	w.node[0].cpu_free = 96000;
-	tap_eq_i64(score_of(&w, "jigsaw", pod), -140000, "nothing stranded, no pressure");
-	w.milli[0] = 700;
-	tap_eq_i64(choice_of(&w, p, &share), 1, "the first device that fits");
+	tap_eq_i64(score_of(&w, "jigsaw", pod), -2 * order - p5 / 2, "nothing stranded, little scarcity");
+}
+
+/* 81s and 19s arrive: 19 beside an 81 is worth its 19, while 30 is worth no more than 19. */
+static void test_worth(void)
+{
+	struct wz_worth w = {0};
+	uint64_t share[WZ_WORTH_N] = {[19] = 400, [81] = 400, [100] = 8};
+
+	for (int epoch = 0; epoch < 8; epoch++)
+		wz_worth_learn(&w, share);
+	tap_ok(w.u[0] == 0 && w.u[100] == WZ_ONE, "the ends are fixed");
+	tap_ok(w.u[18] == 0, "nothing fits into 18: %d", w.u[18]);
+	tap_ok(w.u[19] > WZ_ONE * 15 / 100 && w.u[19] <= WZ_ONE * 19 / 100, "19 sells: %d", w.u[19]);
+	tap_ok(w.u[30] <= WZ_ONE * 20 / 100, "of 30 hardly more than 19 sells: %d", w.u[30]);
+	tap_ok(wz_worth_waste(&w, 190, 190) < wz_worth_waste(&w, 300, 190), "19 goes to the 19, not to the 30");
+	for (int r = 1; r < 100; r++)
+		tap_ok(w.u[r] >= 0 && w.u[r] <= WZ_ONE * r / 100, "no remainder sells more than it is: %d", r);
+	share[19] = share[81] = 0;
+	wz_worth_learn(&w, share);
+	tap_ok(w.learned == 0 && w.u[100] == WZ_ONE && w.u[50] == 0, "no shares: no remainder sells");
 }
 
 int main(void)
@@ -461,5 +492,6 @@ int main(void)
 	tap_run(test_fgd_property);
 	tap_run(test_choose_property);
 	tap_run(test_jigsaw);
+	tap_run(test_worth);
 	return tap_done();
 }

@@ -3,12 +3,13 @@
  * 0..100 over the feasible nodes in integer division. Source: the BestFit baseline of the FGD artefact.
  *
  * The min-max step never changes the choice: 100 (s - lo) / (hi - lo) is 100 for s = hi and below 100 for every smaller
- * s (all are 0 when all are equal). So the scope is NODE and an index may leave it out; it is here for those who print scores. */
+ * s (all are 0 when all are equal). So the scope is NODE and an index may leave it out; it is here for those who print
+ * scores. */
 #include "base/fix.h"
 #include "core/policies/policies.h"
 
-static int64_t score(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
-	const struct wz_view *v)
+static int64_t score(
+        const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape, const struct wz_view *v)
 {
 	(void)state, (void)ctx;
 	int64_t left = v->node->cpu_free - shape->cpu + WZ_NORM_RATIO * (v->node->gpu_free - wz_need_milli(v));
@@ -16,7 +17,7 @@ static int64_t score(const void *state, const struct wz_policy_ctx *ctx, const s
 }
 
 static void normalise(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
-	int64_t *score_of, uint32_t n)
+        int64_t *score_of, uint32_t n)
 {
 	(void)state, (void)ctx, (void)shape;
 	int64_t lo = INT64_MAX, hi = INT64_MIN;
@@ -29,9 +30,9 @@ static void normalise(const void *state, const struct wz_policy_ctx *ctx, const 
 }
 
 const struct wz_policy wz_policy_bestfit = {
-	.name = "bestfit",
-	.summary = "the node with the least CPU and GPU left afterwards",
-	.scope = WZ_SCOPE_NODE,
-	.score = score,
-	.normalise = normalise,
+        .name = "bestfit",
+        .summary = "the node with the least CPU and GPU left afterwards",
+        .scope = WZ_SCOPE_NODE,
+        .score = score,
+        .normalise = normalise,
 };

@@ -5,8 +5,8 @@
  * artefact (after Gandiva, OSDI 2018). */
 #include "core/policies/policies.h"
 
-static int64_t score(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
-	const struct wz_view *v)
+static int64_t score(
+        const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape, const struct wz_view *v)
 {
 	(void)state, (void)ctx, (void)shape;
 	if (v->need.count == 0)
@@ -18,8 +18,8 @@ static int64_t score(const void *state, const struct wz_policy_ctx *ctx, const s
 }
 
 const struct wz_policy wz_policy_clustering = {
-	.name = "clustering",
-	.summary = "nodes that host tasks of the same number of devices",
-	.scope = WZ_SCOPE_NODE,
-	.score = score,
+        .name = "clustering",
+        .summary = "nodes that host tasks of the same number of devices",
+        .scope = WZ_SCOPE_NODE,
+        .score = score,
 };

@@ -7,8 +7,8 @@
 
 #define ONE (2LL * WZ_NORM_CPU * WZ_NORM_CPU)
 
-static int64_t score(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
-	const struct wz_view *v)
+static int64_t score(
+        const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape, const struct wz_view *v)
 {
 	(void)state, (void)ctx;
 	int64_t gpu = wz_need_milli(v) * v->node->gpu_free * (WZ_NORM_RATIO * WZ_NORM_RATIO);
@@ -17,8 +17,8 @@ static int64_t score(const void *state, const struct wz_policy_ctx *ctx, const s
 }
 
 const struct wz_policy wz_policy_dotprod = {
-	.name = "dotprod",
-	.summary = "the node whose free CPU and GPU are least like what is asked",
-	.scope = WZ_SCOPE_NODE,
-	.score = score,
+        .name = "dotprod",
+        .summary = "the node whose free CPU and GPU are least like what is asked",
+        .scope = WZ_SCOPE_NODE,
+        .score = score,
 };

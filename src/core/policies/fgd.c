@@ -7,15 +7,15 @@
 
 static bool prepare(void *state, const struct wz_policy_ctx *ctx) { return wz_frag_prepare(state, ctx); }
 
-static int64_t score(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
-	const struct wz_view *v)
+static int64_t score(
+        const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape, const struct wz_view *v)
 {
 	(void)ctx; /* truncation is monotone: the best device by difference has the best score */
 	return wz_frag_score(state, wz_frag_best(state, shape, v, false, NULL));
 }
 
-static uint64_t choose(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
-	const struct wz_view *v)
+static uint64_t choose(
+        const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape, const struct wz_view *v)
 {
 	(void)ctx;
 	uint64_t devices;
@@ -24,12 +24,12 @@ static uint64_t choose(const void *state, const struct wz_policy_ctx *ctx, const
 }
 
 const struct wz_policy wz_policy_fgd = {
-	.name = "fgd",
-	.summary = "least growth of fragments for the expected work, in the published integer steps",
-	.scope = WZ_SCOPE_NODE,
-	.told = true,
-	.state_size = sizeof(struct wz_frag),
-	.prepare = prepare,
-	.score = score,
-	.choose = choose,
+        .name = "fgd",
+        .summary = "least growth of fragments for the expected work, in the published integer steps",
+        .scope = WZ_SCOPE_NODE,
+        .told = true,
+        .state_size = sizeof(struct wz_frag),
+        .prepare = prepare,
+        .score = score,
+        .choose = choose,
 };

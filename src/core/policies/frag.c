@@ -147,8 +147,8 @@ static int64_t usable_after(const struct wz_frag *f, const struct wz_view *v, ui
 /* What one pass over sizes and targets learns for all candidate devices. Of each size: U, and the weight served with the
  * CPU of afterwards when as many devices fit as before (keep), and when one less does (lose). */
 struct survey {
-	uint32_t n;      /* sizes that some device fits: the smallest ones */
-	int64_t change;  /* of G for want of CPU alone */
+	uint32_t n; /* sizes that some device fits: the smallest ones */
+	int64_t change; /* of G for want of CPU alone */
 	int32_t usable[WZ_FRAG_TARGETS_MAX];
 	int64_t keep[WZ_FRAG_TARGETS_MAX], lose[WZ_FRAG_TARGETS_MAX];
 };
@@ -193,7 +193,7 @@ static int64_t change_at(const struct wz_frag *f, const struct survey *y, int32_
 
 /* One device: the best difference. Equal remainders give equal results, so each is tried once, at its lowest index. */
 static int64_t best_device(const struct wz_frag *f, const struct wz_view *v, const struct survey *y, bool stepped,
-	uint64_t *ret_devices)
+        uint64_t *ret_devices)
 {
 	int32_t seen[WZ_NODE_DEVICES_MAX];
 	uint32_t n_seen = 0;
@@ -219,7 +219,7 @@ static int64_t best_device(const struct wz_frag *f, const struct wz_view *v, con
 }
 
 int64_t wz_frag_best(const struct wz_frag *f, const struct wz_shape *shape, const struct wz_view *v, bool stepped,
-	uint64_t *ret_devices)
+        uint64_t *ret_devices)
 {
 	int64_t cpu_after = v->node->cpu_free - shape->cpu, difference;
 	uint64_t devices = 0;
@@ -230,7 +230,7 @@ int64_t wz_frag_best(const struct wz_frag *f, const struct wz_shape *shape, cons
 	} else {
 		devices = wz_choose_tightest(v);
 		difference = f->weight * wz_need_milli(v) + usable_after(f, v, devices, cpu_after) -
-			usable(f, v->node, v->node->cpu_free, v->milli);
+		             usable(f, v->node, v->node->cpu_free, v->milli);
 	}
 	if (ret_devices)
 		*ret_devices = devices;

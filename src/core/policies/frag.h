@@ -23,15 +23,16 @@
 #define WZ_FRAG_WORDS (WZ_FRAG_TARGETS_MAX / 64)
 
 struct wz_frag {
-	int64_t weight;                      /* W: of all targets, those without GPU included */
-	int64_t step[100];                   /* step[k]: the least weighted difference that scores k, for k in 1..99 */
-	uint32_t n, n_sizes;                 /* targets that take GPU, sorted by size; their distinct sizes */
-	int32_t size[WZ_FRAG_TARGETS_MAX];   /* milli of each device, ascending */
+	int64_t weight; /* W: of all targets, those without GPU included */
+	int64_t step[100]; /* step[k]: the least weighted difference that scores k, for k in 1..99 */
+	uint32_t n, n_sizes; /* targets that take GPU, sorted by size; their distinct sizes */
+	int32_t size[WZ_FRAG_TARGETS_MAX]; /* milli of each device, ascending */
 	uint16_t first[WZ_FRAG_TARGETS_MAX + 1]; /* targets of size s: first[s] .. first[s + 1] - 1 */
 	uint16_t count[WZ_FRAG_TARGETS_MAX]; /* devices, CPU and weight of each target */
 	int64_t cpu[WZ_FRAG_TARGETS_MAX];
 	uint32_t w[WZ_FRAG_TARGETS_MAX];
-	uint64_t takes[WZ_MODELS_MAX + 1][WZ_FRAG_WORDS]; /* by model: bit m, target m may use it; last: mixed, none */
+	uint64_t takes[WZ_MODELS_MAX + 1]
+	              [WZ_FRAG_WORDS]; /* by model: bit m, target m may use it; last: mixed, none */
 };
 
 /* Takes over the demand's mix. True when anything changed. O(targets x (sizes + models)). */
@@ -43,7 +44,7 @@ int64_t wz_frag_of(const struct wz_frag *f, const struct wz_node *node, int64_t 
 /* W x (F before - F after) of placing on the best devices, which *ret_devices (may be NULL) names: for one device the one
  * with the best difference (`stepped`: the best integer score), lowest index on ties; else wz_choose_tightest. */
 int64_t wz_frag_best(const struct wz_frag *f, const struct wz_shape *shape, const struct wz_view *v, bool stepped,
-	uint64_t *ret_devices);
+        uint64_t *ret_devices);
 
 /* trunc(100 sigma(difference / 1000 W)), exactly: a binary search in step[]. */
 int64_t wz_frag_score(const struct wz_frag *f, int64_t difference);

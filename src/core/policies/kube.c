@@ -21,34 +21,35 @@ static int64_t mean_percent(const struct wz_shape *shape, const struct wz_view *
 	int64_t capacity = 0;
 	for (uint32_t i = 0; i < v->node->n_dev; i++)
 		capacity += wz_device_milli(&v->dev[i]);
-	return (used_percent(v->node->cpu_free, shape->cpu, v->node->cpu, rest) +
-		       used_percent(v->node->gpu_free, wz_need_milli(v), capacity, rest)) / 2;
+	int64_t cpu = used_percent(v->node->cpu_free, shape->cpu, v->node->cpu, rest);
+	int64_t gpu = used_percent(v->node->gpu_free, wz_need_milli(v), capacity, rest);
+	return (cpu + gpu) / 2;
 }
 
-static int64_t score_least(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
-	const struct wz_view *v)
+static int64_t score_least(
+        const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape, const struct wz_view *v)
 {
 	(void)state, (void)ctx;
 	return mean_percent(shape, v, true);
 }
 
-static int64_t score_most(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
-	const struct wz_view *v)
+static int64_t score_most(
+        const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape, const struct wz_view *v)
 {
 	(void)state, (void)ctx;
 	return mean_percent(shape, v, false);
 }
 
 const struct wz_policy wz_policy_kube_least = {
-	.name = "kube-least-allocated",
-	.summary = "spread, as kube-scheduler does by default",
-	.scope = WZ_SCOPE_NODE,
-	.score = score_least,
+        .name = "kube-least-allocated",
+        .summary = "spread, as kube-scheduler does by default",
+        .scope = WZ_SCOPE_NODE,
+        .score = score_least,
 };
 
 const struct wz_policy wz_policy_kube_most = {
-	.name = "kube-most-allocated",
-	.summary = "bin-pack, as kube-scheduler's MostAllocated does",
-	.scope = WZ_SCOPE_NODE,
-	.score = score_most,
+        .name = "kube-most-allocated",
+        .summary = "bin-pack, as kube-scheduler's MostAllocated does",
+        .scope = WZ_SCOPE_NODE,
+        .score = score_most,
 };

@@ -9,8 +9,8 @@
  * (after Salus, MLSys 2020, and Gandiva). */
 #include "core/policies/policies.h"
 
-static int64_t score(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
-	const struct wz_view *v)
+static int64_t score(
+        const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape, const struct wz_view *v)
 {
 	(void)state, (void)ctx, (void)shape;
 	int64_t n = v->node->n_dev, idle = 0, tenths = 0;
@@ -28,8 +28,8 @@ static int64_t score(const void *state, const struct wz_policy_ctx *ctx, const s
 }
 
 const struct wz_policy wz_policy_packing = {
-	.name = "packing",
-	.summary = "devices in use first, then idle devices of nodes in use, then idle nodes",
-	.scope = WZ_SCOPE_NODE,
-	.score = score,
+        .name = "packing",
+        .summary = "devices in use first, then idle devices of nodes in use, then idle nodes",
+        .scope = WZ_SCOPE_NODE,
+        .score = score,
 };

@@ -11,12 +11,12 @@
 #include "core/policy.h"
 
 #define WZ_NORM_CPU 128000 /* milli CPU */
-#define WZ_NORM_GPU 8000   /* milli GPU */
+#define WZ_NORM_GPU 8000 /* milli GPU */
 #define WZ_NORM_RATIO (WZ_NORM_CPU / WZ_NORM_GPU)
 
 extern const struct wz_policy wz_policy_bestfit, wz_policy_clustering, wz_policy_dotprod, wz_policy_fgd,
-	wz_policy_fgd_exact, wz_policy_firstfit, wz_policy_jigsaw, wz_policy_kube_least, wz_policy_kube_most,
-	wz_policy_packing, wz_policy_random, wz_policy_worstfit, wz_policy_yarn;
+        wz_policy_fgd_exact, wz_policy_firstfit, wz_policy_jigsaw, wz_policy_kube_least, wz_policy_kube_most,
+        wz_policy_packing, wz_policy_random, wz_policy_worstfit, wz_policy_yarn;
 
 static inline int64_t wz_need_milli(const struct wz_view *v) { return (int64_t)v->need.count * v->need.milli; }
 

@@ -5,15 +5,15 @@
 
 #include <string.h>
 
-static int64_t score(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
-	const struct wz_view *v)
+static int64_t score(
+        const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape, const struct wz_view *v)
 {
 	(void)state, (void)ctx, (void)shape, (void)v;
 	return 0;
 }
 
 static void normalise(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
-	int64_t *score_of, uint32_t n)
+        int64_t *score_of, uint32_t n)
 {
 	(void)state, (void)shape;
 	if (n == 0)
@@ -22,8 +22,8 @@ static void normalise(const void *state, const struct wz_policy_ctx *ctx, const 
 	score_of[wz_rng_below(ctx->rng, n)] = 100;
 }
 
-static uint64_t choose(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
-	const struct wz_view *v)
+static uint64_t choose(
+        const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape, const struct wz_view *v)
 {
 	(void)state, (void)shape;
 	if (v->need.count != 1 || v->need.milli >= WZ_WHOLE)
@@ -36,10 +36,10 @@ static uint64_t choose(const void *state, const struct wz_policy_ctx *ctx, const
 }
 
 const struct wz_policy wz_policy_random = {
-	.name = "random",
-	.summary = "any feasible node, any fitting device, with equal chance",
-	.scope = WZ_SCOPE_RANK,
-	.score = score,
-	.normalise = normalise,
-	.choose = choose,
+        .name = "random",
+        .summary = "any feasible node, any fitting device, with equal chance",
+        .scope = WZ_SCOPE_RANK,
+        .score = score,
+        .normalise = normalise,
+        .choose = choose,
 };

@@ -4,10 +4,20 @@
 #include "core/policies/policies.h"
 
 const struct wz_policy *const wz_policies[] = {
-	&wz_policy_jigsaw,     &wz_policy_fgd,        &wz_policy_fgd_exact,  &wz_policy_bestfit,
-	&wz_policy_firstfit,   &wz_policy_packing,    &wz_policy_clustering, &wz_policy_dotprod,
-	&wz_policy_random,     &wz_policy_worstfit,   &wz_policy_kube_most,  &wz_policy_kube_least,
-	&wz_policy_yarn,       NULL,
+        &wz_policy_jigsaw,
+        &wz_policy_fgd,
+        &wz_policy_fgd_exact,
+        &wz_policy_bestfit,
+        &wz_policy_firstfit,
+        &wz_policy_packing,
+        &wz_policy_clustering,
+        &wz_policy_dotprod,
+        &wz_policy_random,
+        &wz_policy_worstfit,
+        &wz_policy_kube_most,
+        &wz_policy_kube_least,
+        &wz_policy_yarn,
+        NULL,
 };
 
 const struct wz_policy *wz_policy_find(struct wz_str name)
@@ -40,7 +50,7 @@ uint64_t wz_choose_tightest(const struct wz_view *v)
 		uint32_t best = WZ_NODE_DEVICES_MAX;
 		for (uint32_t i = 0; i < v->node->n_dev; i++)
 			if (!(mask >> i & 1) && wz_device_fits(v, i) &&
-				(best == WZ_NODE_DEVICES_MAX || v->milli[i] < v->milli[best]))
+			        (best == WZ_NODE_DEVICES_MAX || v->milli[i] < v->milli[best]))
 				best = i;
 		wz_check(best < WZ_NODE_DEVICES_MAX);
 		mask |= 1ULL << best;

@@ -3,16 +3,16 @@
  * share takes the device with the most free compute, lowest index on ties. */
 #include "core/policies/policies.h"
 
-static int64_t score(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
-	const struct wz_view *v)
+static int64_t score(
+        const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape, const struct wz_view *v)
 {
 	(void)state, (void)ctx;
 	int64_t left = v->node->cpu_free - shape->cpu + WZ_NORM_RATIO * (v->node->gpu_free - wz_need_milli(v));
 	return left / (2 * WZ_NORM_CPU / 100);
 }
 
-static uint64_t choose(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
-	const struct wz_view *v)
+static uint64_t choose(
+        const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape, const struct wz_view *v)
 {
 	(void)state, (void)ctx, (void)shape;
 	if (v->need.count != 1)
@@ -25,9 +25,9 @@ static uint64_t choose(const void *state, const struct wz_policy_ctx *ctx, const
 }
 
 const struct wz_policy wz_policy_worstfit = {
-	.name = "worstfit",
-	.summary = "the node with the most CPU and GPU left afterwards, the emptiest device",
-	.scope = WZ_SCOPE_NODE,
-	.score = score,
-	.choose = choose,
+        .name = "worstfit",
+        .summary = "the node with the most CPU and GPU left afterwards, the emptiest device",
+        .scope = WZ_SCOPE_NODE,
+        .score = score,
+        .choose = choose,
 };

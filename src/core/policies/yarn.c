@@ -6,24 +6,24 @@
  * one. Bodies number nodes in the order of their declaration, so the score is minus the node's number. */
 #include "core/policies/policies.h"
 
-static int64_t score(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
-	const struct wz_view *v)
+static int64_t score(
+        const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape, const struct wz_view *v)
 {
 	(void)state, (void)shape;
 	return -(int64_t)(v->node - ctx->model->node);
 }
 
-static uint64_t choose(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
-	const struct wz_view *v)
+static uint64_t choose(
+        const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape, const struct wz_view *v)
 {
 	(void)state, (void)ctx, (void)shape;
 	return wz_choose_first(v);
 }
 
 const struct wz_policy wz_policy_yarn = {
-	.name = "yarn",
-	.summary = "the first feasible node in declared order, its first devices",
-	.scope = WZ_SCOPE_NODE,
-	.score = score,
-	.choose = choose,
+        .name = "yarn",
+        .summary = "the first feasible node in declared order, its first devices",
+        .scope = WZ_SCOPE_NODE,
+        .score = score,
+        .choose = choose,
 };

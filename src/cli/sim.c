@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `wz sim ...`: experiments in virtual time. One file per verb (sim_pack.c, ...), one row here. */
+#include "cli/cli.h"
+
+static const struct wz_verb *const verbs[] = {
+        &wz_verb_sim_pack,
+        NULL,
+};
+
+const struct wz_verb wz_verb_sim = {
+        .name = "sim",
+        .summary = "experiments in virtual time",
+        .usage = "wz sim VERB [options]",
+        .sub = verbs,
+};

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `wz sim pack`: the inflation experiment over placements, pod lists and seeds. */
+#include "cli/cli.h"
+#include "os/file.h"
+#include "os/pool.h"
+#include "os/tty.h"
+#include "sim/formats.h"
+#include "sim/packset.h"
+#include "sim/report.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#define LISTS_MAX 64u
+#define TEXT_MAX ((size_t)1 << 30)
+
+struct args {
+	struct wz_list nodes, pods, trace, placement;
+	struct wz_range seeds;
+	uint64_t workers, loss, twice, refuse, delay;
+	struct wz_str csv, html;
+	bool jsonl, list, no_index, check, quiet;
+};
+
+static const struct wz_opt opts[] = {
+	{"nodes", 'n', WZ_OPT_LIST, "FILE", "the nodes (any trace format)", offsetof(struct args, nodes), 0},
+	{"pods", 'p', WZ_OPT_LIST, "FILE", "the pods; several: one experiment each", offsetof(struct args, pods), 0},
+	{"trace", 't', WZ_OPT_LIST, "FILE", "one file with nodes and work, instead of the two",
+	 offsetof(struct args, trace), 0},
+	{"placement", 'P', WZ_OPT_LIST, "NAME,...", "policies to run; `all`; default jigsaw (see --list)",
+	 offsetof(struct args, placement), 0},
+	{"seeds", 's', WZ_OPT_RANGE, "A-B", "seeds of arrivals and node order; default 42", offsetof(struct args, seeds),
+	 UINT32_MAX},
+	{"workers", 'w', WZ_OPT_U64, "N", "threads; default: one for each CPU", offsetof(struct args, workers),
+	 WZ_POOL_THREADS_MAX},
+	{"jsonl", 0, WZ_OPT_FLAG, NULL, "one JSON object a line, one line a run", offsetof(struct args, jsonl), 0},
+	{"csv", 0, WZ_OPT_STRING, "FILE", "write the curves of every run", offsetof(struct args, csv), 0},
+	{"html", 0, WZ_OPT_STRING, "FILE", "write a report: curves, refusals, where idle devices are",
+	 offsetof(struct args, html), 0},
+	{"list", 'l', WZ_OPT_FLAG, NULL, "list the placement policies", offsetof(struct args, list), 0},
+	{"check", 0, WZ_OPT_FLAG, NULL, "check all invariants after every arrival (slow)", offsetof(struct args, check), 0},
+	{"no-index", 0, WZ_OPT_FLAG, NULL, "look at every node for every decision (slow; the same result)",
+	 offsetof(struct args, no_index), 0},
+	{"ack-delay", 0, WZ_OPT_DURATION, "TIME", "acknowledgements come up to this late (1s of virtual time an arrival)",
+	 offsetof(struct args, delay), 0},
+	{"ack-loss", 0, WZ_OPT_U64, "PPM", "acknowledgements lost, per million", offsetof(struct args, loss), 1000000},
+	{"ack-twice", 0, WZ_OPT_U64, "PPM", "acknowledgements that come twice, per million (needs --ack-delay)",
+	 offsetof(struct args, twice), 1000000},
+	{"refuse", 0, WZ_OPT_U64, "PPM", "starts that the node refuses, per million", offsetof(struct args, refuse),
+	 1000000},
+	{"quiet", 'q', WZ_OPT_FLAG, NULL, "no progress", offsetof(struct args, quiet), 0},
+	WZ_OPT_END
+};
+
+/* ---- progress and interruption ---- */
+
+static atomic_int interrupted;
+
+static void on_interrupt(int sig)
+{
+	(void)sig;
+	atomic_store(&interrupted, 1);
+}
+
+struct progress { uint32_t before, all, last; };
+
+static void show_progress(void *ctx, uint32_t done, uint32_t all)
+{
+	const struct progress *p = ctx;
+	uint32_t now = p->before + done, width = 40, full = (uint32_t)((uint64_t)width * now / p->all);
+	char scratch[160];
+	struct wz_buf b;
+
+	(void)all;
+	wz_buf_init_fixed(&b, scratch, sizeof(scratch));
+	wz_buf_addz(&b, "\r[");
+	for (uint32_t i = 0; i < width; i++)
+		wz_buf_addc(&b, i < full ? '#' : '.');
+	wz_buf_addz(&b, "] ");
+	wz_buf_add_u64(&b, now);
+	wz_buf_addz(&b, " of ");
+	wz_buf_add_u64(&b, p->all);
+	wz_buf_addz(&b, now == p->all ? " runs\r\033[K" : " runs");
+	(void)wz_fd_write_all(STDERR_FILENO, wz_buf_str(&b));
+}
+
+/* ---- input ---- */
+
+/* The name of a list: the file's, without folder, ".csv" and the openb prefix. */
+static struct wz_str trace_name(struct wz_str path)
+{
+	struct wz_str name = path, prefix = WZ_STR("openb_pod_list_"), suffix = WZ_STR(".csv");
+
+	while (name.ptr)
+		path = wz_str_split(&name, '/');
+	if (wz_str_starts(path, prefix))
+		path = (struct wz_str){path.ptr + prefix.len, path.len - prefix.len};
+	if (path.len > suffix.len && wz_str_eq((struct wz_str){path.ptr + path.len - suffix.len, suffix.len}, suffix))
+		path.len -= suffix.len;
+	return path;
+}
+
+static int expand(struct wz_list *placement, const char **ret, uint32_t *ret_n, struct wz_err *err)
+{
+	struct wz_list all = {0};
+
+	for (uint32_t i = 0; wz_policies[i]; i++)
+		all.item[all.n++] = wz_str(wz_policies[i]->name);
+	if (placement->n == 0)
+		placement->item[placement->n++] = wz_str(wz_policies[0]->name);
+	if (placement->n == 1 && wz_str_eq(placement->item[0], WZ_STR("all")))
+		*placement = all;
+	for (*ret_n = 0; *ret_n < placement->n; ++*ret_n) {
+		const struct wz_policy *p = wz_policy_find(placement->item[*ret_n]);
+		if (!p)
+			return wz_err_set(err, -ENOENT, "UnknownPolicy", WZ_STR("no placement policy is named \""),
+			                  placement->item[*ret_n], WZ_STR("\"; `wz sim pack --list` shows them"));
+		ret[*ret_n] = p->name;
+	}
+	return 0;
+}
+
+static int list_policies(struct wz_cli *cli)
+{
+	for (uint32_t i = 0; wz_policies[i]; i++) {
+		size_t from = cli->out.len;
+		wz_buf_addz(&cli->out, wz_policies[i]->name);
+		while (cli->out.len - from < 22)
+			wz_buf_addc(&cli->out, ' ');
+		wz_buf_addz(&cli->out, wz_policies[i]->summary);
+		wz_buf_addc(&cli->out, '\n');
+	}
+	return WZ_EXIT_OK;
+}
+
+/* ---- one list ---- */
+
+/* A list with its cluster, and the runs on it; all are kept until the report is written. */
+struct list {
+	struct wz_catalogue catalogue;
+	struct wz_sim_nodes nodes;
+	struct wz_sim_tasks tasks;
+	struct wz_pack_input in;
+	struct wz_packset set;
+	bool opened, ready;
+};
+
+struct job {
+	struct wz_cli *cli;
+	const struct args *a;
+	struct progress progress;
+	struct wz_packset base;
+	struct list *list;
+	uint32_t n;
+};
+
+static void close_lists(struct job *j)
+{
+	const struct wz_mem *mem = j->cli->mem;
+
+	for (uint32_t i = 0; i < j->n; i++) {
+		struct list *l = &j->list[i];
+		if (!l->opened)
+			continue;
+		wz_packset_release(&l->set, mem);
+		if (l->ready)
+			wz_pack_input_release(&l->in);
+		wz_sim_tasks_release(&l->tasks);
+		wz_sim_nodes_release(&l->nodes);
+		wz_catalogue_release(&l->catalogue);
+	}
+	wz_mem_free(mem, j->list, j->n * sizeof(*j->list));
+}
+
+static int open_list(struct job *j, struct list *l, struct wz_str path, struct wz_err *err)
+{
+	const struct wz_mem *mem = j->cli->mem;
+	const char *file[LISTS_MAX + 1];
+	uint32_t n = 0;
+	int r = wz_catalogue_init(&l->catalogue, mem);
+
+	if (r < 0)
+		return wz_err_set(err, r, "OutOfMemory", WZ_STR("no memory"));
+	for (uint32_t k = 0; k < j->a->nodes.n; k++)
+		file[n++] = j->a->nodes.item[k].ptr; /* views of argv: terminated */
+	file[n++] = path.ptr;
+	wz_sim_nodes_init(&l->nodes, mem, &l->catalogue);
+	wz_sim_tasks_init(&l->tasks, mem);
+	l->opened = true;
+	l->set = j->base;
+	l->set.trace = trace_name(path);
+	l->set.in = &l->in;
+	r = wz_trace_load(file, n, NULL, mem, &l->nodes, &l->tasks, err);
+	if (r == 0)
+		r = wz_pack_input_make(&l->nodes, &l->tasks, mem, &l->in, err);
+	l->ready = r == 0;
+	return r;
+}
+
+/* All inputs are read before the first run, so that a mistake in the last file costs no time. */
+static int run_all(struct job *j, const struct wz_list *lists, struct wz_err *err)
+{
+	uint32_t runs = wz_packset_runs(&j->base);
+	int r = 0;
+
+	j->progress.all = lists->n * runs;
+	for (uint32_t i = 0; r == 0 && i < lists->n; i++)
+		r = open_list(j, &j->list[i], lists->item[i], err);
+	for (uint32_t i = 0; r == 0 && i < lists->n; i++) {
+		j->progress.before = i * runs;
+		r = wz_packset_run(&j->list[i].set, j->cli->mem, err);
+	}
+	return r;
+}
+
+/* ---- output ---- */
+
+static void print_list(const struct job *j, const struct wz_packset *s, bool first)
+{
+	struct wz_buf *out = &j->cli->out;
+
+	if (j->a->jsonl) {
+		for (uint32_t i = 0; i < wz_packset_runs(s); i++)
+			wz_packset_jsonl(s, i, out);
+		return;
+	}
+	wz_buf_addz(out, first ? "" : "\n");
+	wz_buf_add(out, s->trace);
+	wz_buf_addz(out, ": ");
+	wz_buf_add_u64(out, s->in->nodes->n);
+	wz_buf_addz(out, " nodes, ");
+	wz_buf_add_fixed(out, (int64_t)(s->in->capacity_milli / 100), 1);
+	wz_buf_addz(out, " devices, ");
+	wz_buf_add_u64(out, s->in->tasks->n);
+	wz_buf_addz(out, " pods, ");
+	wz_buf_add_u64(out, s->seed_to - s->seed_from + 1);
+	wz_buf_addz(out, s->seed_to > s->seed_from ? " seeds\n" : " seed\n");
+	wz_packset_table(s, out);
+}
+
+static int write_file(struct wz_buf *b, struct wz_str path, struct wz_err *err)
+{
+	int r = b->status < 0 ? wz_err_set(err, b->status, "TooLarge", path, WZ_STR(": too large to write"))
+	                      : wz_file_write(path.ptr, wz_buf_str(b), 0644, err);
+	wz_buf_release(b);
+	return r;
+}
+
+static int write_csv(const struct job *j, struct wz_err *err)
+{
+	struct wz_buf b;
+
+	wz_buf_init(&b, j->cli->mem, TEXT_MAX);
+	for (uint32_t i = 0; i < j->n; i++)
+		wz_packset_csv(&j->list[i].set, i == 0, &b);
+	return write_file(&b, j->a->csv, err);
+}
+
+static int write_html(const struct job *j, struct wz_str how, struct wz_err *err)
+{
+	struct wz_report_set set[LISTS_MAX] = {0};
+	struct wz_report report = {.set = set, .n_sets = j->n, .how = how, .version = wz_str(wz_version)};
+	struct wz_buf b;
+
+	for (uint32_t i = 0; i < j->n; i++)
+		set[i].runs = &j->list[i].set;
+	wz_buf_init(&b, j->cli->mem, WZ_REPORT_BYTES_MAX);
+	wz_report_html(&report, &b);
+	return write_file(&b, j->a->html, err);
+}
+
+/* The command as it was typed. */
+static void command_line(struct wz_buf *b, int argc, char **argv)
+{
+	wz_buf_addz(b, "wz sim pack");
+	for (int i = 0; i < argc; i++) {
+		wz_buf_addc(b, ' ');
+		wz_buf_addz(b, argv[i]);
+	}
+}
+
+static int output(const struct job *j, struct wz_str how, struct wz_err *err)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < j->n; i++)
+		print_list(j, &j->list[i].set, i == 0);
+	if (j->a->csv.len)
+		r = write_csv(j, err);
+	if (r == 0 && j->a->html.len)
+		r = write_html(j, how, err);
+	return r;
+}
+
+static int check_args(const struct wz_verb *v, struct args *a, int operands, const struct wz_list **ret_lists)
+{
+	*ret_lists = a->trace.n ? &a->trace : &a->pods;
+	if (operands)
+		return wz_cli_usage(v, "sim pack takes options only: --nodes FILE --pods FILE");
+	if (a->trace.n && (a->nodes.n || a->pods.n))
+		return wz_cli_usage(v, "give --trace, or --nodes and --pods");
+	if (!a->trace.n && (!a->nodes.n || !a->pods.n))
+		return wz_cli_usage(v, "both --nodes FILE and --pods FILE are needed (or --trace FILE)");
+	if (a->nodes.n > LISTS_MAX || (*ret_lists)->n > LISTS_MAX)
+		return wz_cli_usage(v, "at most 64 files");
+	if (a->twice && !a->delay)
+		return wz_cli_usage(v, "--ack-twice needs --ack-delay");
+	return 0;
+}
+
+static void fill_base(struct job *j)
+{
+	const struct args *a = j->a;
+
+	j->base.seed_from = a->seeds.first;
+	j->base.seed_to = a->seeds.last;
+	j->base.workers = (uint32_t)a->workers;
+	j->base.stop = &interrupted;
+	j->base.base = (struct wz_pack_options){.no_index = a->no_index, .check = a->check,
+		.faults = {.delay_us = a->delay, .loss_ppm = (uint32_t)a->loss, .twice_ppm = (uint32_t)a->twice,
+			   .refuse_ppm = (uint32_t)a->refuse}};
+	if (!a->quiet && wz_tty_is(STDERR_FILENO)) {
+		j->base.progress = show_progress;
+		j->base.progress_ctx = &j->progress;
+	}
+}
+
+static int run(struct job *j, const struct wz_list *lists, struct wz_str how)
+{
+	struct wz_err err = {0};
+	int r;
+
+	fill_base(j);
+	signal(SIGINT, on_interrupt);
+	j->n = lists->n;
+	j->list = wz_mem_zalloc(j->cli->mem, j->n * sizeof(*j->list));
+	if (!j->list) {
+		wz_err_set(&err, -ENOMEM, "OutOfMemory", WZ_STR("no memory"));
+		return wz_cli_fail(&err);
+	}
+	r = run_all(j, lists, &err);
+	if (r == 0)
+		r = output(j, how, &err);
+	close_lists(j);
+	if (r == -EINTR)
+		wz_err_set(&err, r, "Interrupted", WZ_STR("interrupted: nothing was written"));
+	return r < 0 ? wz_cli_fail(&err) : WZ_EXIT_OK;
+}
+
+static int sim_pack(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
+{
+	struct args a = {.seeds = {42, 42}};
+	const char *placement[WZ_LIST_MAX];
+	const struct wz_list *lists = NULL;
+	struct job j = {.cli = cli, .a = &a};
+	struct wz_err err = {0};
+	struct wz_buf how;
+	int r;
+
+	wz_buf_init(&how, cli->mem, 65536);
+	command_line(&how, argc, argv);
+	r = wz_cli_opts(v, &a, argc, argv);
+	if (r < 0) {
+		r = WZ_EXIT_USAGE;
+	} else if (a.list) {
+		r = list_policies(cli);
+	} else if ((r = check_args(v, &a, r, &lists)) == 0) {
+		r = expand(&a.placement, placement, &j.base.n_placements, &err);
+		j.base.placement = placement;
+		r = r < 0 ? wz_cli_usage(v, err.text) : run(&j, lists, wz_buf_str(&how));
+	}
+	wz_buf_release(&how);
+	return r;
+}
+
+const struct wz_verb wz_verb_sim_pack = {
+	.name = "pack",
+	.summary = "how much of a cluster can a placement policy allocate?",
+	.usage = "wz sim pack --nodes FILE --pods FILE [--placement NAME,...] [--seeds A-B] [options]",
+	.examples = "wz trace gen --like openb --seed 1 --out /tmp/t\n"
+		    "wz sim pack --nodes /tmp/t/nodes.csv --pods /tmp/t/pods.csv --placement jigsaw,fgd --seeds 42-44\n"
+		    "wz sim pack --nodes /tmp/t/nodes.csv --pods /tmp/t/pods.csv --placement all --jsonl\n",
+	.opts = opts,
+	.fn = sim_pack,
+	.more = "Work arrives one by one, in a random order and with repetition, until it asks for 130 % of the devices. Each\n"
+		"arrival is placed or turned away for good; nothing departs. Shown is how much of the devices is allocated\n"
+		"when arrivals have reached 90, 95, 100 and 130 % of capacity, with the mean over the seeds, and the fragments:\n"
+		"free capacity that the expected work cannot use.\n",
+};

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The top of the verb tree, in the order of `wz help`. */
+#include "cli/cli.h"
+
+static const struct wz_verb *const verbs[] = {
+        &wz_verb_sim,
+        &wz_verb_trace,
+        &wz_verb_help,
+        NULL,
+};
+
+const struct wz_verb wz_verb_root = {
+        .name = "wz",
+        .summary = "WhaleZEN schedules AI work onto accelerators",
+        .usage = "wz VERB [options]",
+        .examples = "wz trace gen --like openb --seed 1 --out /tmp/t\n"
+                    "wz trace info /tmp/t/nodes.csv /tmp/t/pods.csv\n"
+                    "wz help trace gen\n",
+        .sub = verbs,
+};
