@@ -130,7 +130,7 @@ static void test_stale(void)
 	STALE("memory", bad.place.mem = 257 * GI);
 	STALE("milli", bad.place.dev_milli = 1001);
 	STALE("no milli", bad.place.dev_milli = 0);
-	STALE("device memory", bad.place.dev_mem = 16 * GI);
+	STALE("device memory", bad.place.dev_mem = 15 * GI + 1); /* of 15 Gi */
 	STALE("a stop of what does not run", bad.kind = WZ_EF_STOP);
 	STALE("explains nothing", bad.kind = WZ_EF_EXPLAIN, bad.job = 3);
 	bad = x;
@@ -153,6 +153,14 @@ static void test_stale(void)
 	bad.id++;
 	bad.kind = WZ_EF_EXPLAIN;
 	tap_eq_i64(apply_effect(&w, &bad), -ESTALE, "it waits no more");
+	world_free(&w);
+	world_init(&w);
+	node_like(&w, 0, 0, NULL, (struct wz_ev_node){.max_tasks = 1});
+	submit(&w, 1, "cpus=1");
+	decide_within(&w, 0);
+	e = w.plan.effect[0];
+	observed(&w, 50, (struct wz_place){.node = {0}, .dev_mem = -1});
+	tap_eq_i64(apply_effect(&w, &e), -ESTALE, "a foreign task took the last place");
 	world_free(&w);
 }
 
@@ -205,6 +213,14 @@ static void test_cancel_hold(void)
 	tap_eq_i64(info_of(&w, 5).end, WZ_END_OOM, "the first reason stands");
 	run_step(&w);
 	tap_eq_i64(state_of(&w, 5), -1, "not requeued");
+	/* And over a start that expires after it. */
+	submit(&w, 6, "cpus=1");
+	step(&w);
+	job_event(&w, WZ_EV_JOB_CANCELLED, 6);
+	at(&w, 100);
+	tap_eq_i64(info_of(&w, 6).end, WZ_END_CANCELLED, "cancelled");
+	run_step(&w);
+	tap_eq_i64(state_of(&w, 6), -1, "not requeued");
 	world_free(&w);
 }
 
@@ -1081,6 +1097,81 @@ static void test_index_bound(void)
 	world_free(&w);
 }
 
+/* A shape that nobody asked for while the log of changes went round must not trust its tree. */
+static void test_index_falls_behind(void)
+{
+	for (unsigned rounds = 5; rounds <= 100; rounds += 5) {
+		struct world w;
+		uint64_t job = 10;
+		world_init(&w);
+		node_of(&w, 0, 4, "A10");
+		node_of(&w, 1, 1, "T4");
+		submit(&w, 1, "gpus=4 gpu-type=a10");
+		tap_eq_i64(run_step(&w), 1, "asked once, and full");
+		submit(&w, 2, "gpus=4 gpu-type=a10");
+		tap_eq_i64(run_step(&w), 0, "and known as full");
+		job_event(&w, WZ_EV_JOB_HELD, 2);
+		task_event(&w, WZ_EV_TASK_ENDED, 1, 0, 1, WZ_END_COMPLETED, false);
+		for (unsigned i = 0; i < rounds; i++) {
+			submit(&w, ++job, "gpus=1 gpu-type=t4");
+			tap_eq_i64(run_step(&w), 1, "others come and go");
+			task_event(&w, WZ_EV_TASK_ENDED, job, 0, 1, WZ_END_COMPLETED, false);
+		}
+		job_event(&w, WZ_EV_JOB_RELEASED, 2);
+		tap_eq_i64(run_step(&w), 1, "after %u rounds", rounds);
+		world_free(&w);
+	}
+}
+
+/* Nodes that change ranks while their number stays the same. */
+static void test_index_new_ranks(void)
+{
+	for (uint64_t seed = 1; seed <= 30; seed++) {
+		uint32_t chosen[2];
+		for (int k = 0; k < 2; k++) {
+			struct world w;
+			struct wz_profile p;
+			uint32_t weight = 1;
+			world_init_opt(&w, (struct wz_core_options){.seed = seed, .policy = "fgd", .no_index = k});
+			p = profile(&w, "gpus=1");
+			world_apply(&w, &(struct wz_event){.kind = WZ_EV_WORKLOAD_STATED, .u.workload = {.n = 1, .profile = &p, .weight = &weight}});
+			for (uint32_t i = 0; i < 6; i++)
+				node_of(&w, i, 1 + i % 3, "T4");
+			submit(&w, 1, "gpus=1");
+			run_step(&w);
+			node_event(&w, WZ_EV_NODE_LEFT, 0);
+			node_of(&w, 6, 1, "T4");
+			submit(&w, 2, "gpus=1");
+			run_step(&w);
+			submit(&w, 3, "gpus=1");
+			run_step(&w);
+			chosen[k] = place_of(&w, 2, 0).node.v * 100 + place_of(&w, 3, 0).node.v;
+			world_free(&w);
+		}
+		tap_eq_i64(chosen[0], chosen[1], "seed %" PRIu64, seed);
+	}
+}
+
+/* A long life does not grow the pools. */
+static void test_pools(void)
+{
+	struct world w;
+	uint64_t bytes = 0;
+	world_init(&w);
+	node_of(&w, 0, 8, "T4");
+	for (uint64_t j = 1; j <= 400; j++) {
+		submit(&w, j, j % 2 ? "gpus=1 tasks=3 time=1h" : "cpus=1");
+		run_step(&w);
+		job_event(&w, WZ_EV_JOB_CANCELLED, j);
+		run_step(&w);
+		tap_eq_i64(stats(&w).jobs_live, 0, "gone");
+		if (j == 20)
+			bytes = w.f.live_bytes;
+	}
+	tap_eq_i64(w.f.live_bytes, bytes, "bytes after 20 and after 400 jobs");
+	world_free(&w);
+}
+
 int main(void)
 {
 	tap_run(test_confirmed);
@@ -1115,5 +1206,8 @@ int main(void)
 	tap_run(test_malformed_nodes);
 	tap_run(test_malformed_jobs);
 	tap_run(test_index_bound);
+	tap_run(test_index_falls_behind);
+	tap_run(test_index_new_ranks);
+	tap_run(test_pools);
 	return tap_done();
 }
