@@ -4,7 +4,8 @@
  * Every change of a node is appended to one log (a ring). A shape remembers how far it has read; when it is asked, it
  * rescores the nodes that the log names since then, each once (last[node] tells whether a later entry exists). So a
  * decision costs the states that changed since this shape was last asked, and a shape that nobody asks costs nothing.
- * A shape that fell behind by a whole ring, or whose epoch or order passed, is rescored entirely.
+ * After an epoch all feasible nodes are rescored, no others: epochs change scores, not what fits. A shape that fell
+ * behind by a whole ring, or whose order passed, is rescored entirely.
  *
  * The index is a cache: with it off every node is looked at, and the same node is chosen. Memory is bounded by dropping
  * the tree that was unused longest; out of memory only makes it slow. */
@@ -53,17 +54,52 @@ int wz_index_reserve(struct wz_core *c)
 	return 0;
 }
 
-int64_t wz_index_eval(struct wz_core *c, uint32_t shape, uint32_t node)
-{
-	const struct wz_shape *s = &c->shapes.shape[shape];
-	struct wz_policy_ctx ctx = wz_ctx(c, NULL);
+/* A leaf of a node that is feasible but that the policy refused. Unlike infeasibility this may pass with an epoch. */
+#define REFUSED (WZ_SCORE_NONE + 1)
+
+/* What does not change from node to node while one shape is looked at. */
+struct look {
+	struct wz_core *c;
+	const struct wz_shape *s;
+	struct wz_policy_ctx ctx;
 	struct wz_scratch scratch;
+};
+
+static void look_init(struct look *l, struct wz_core *c, uint32_t shape)
+{
+	l->c = c;
+	l->s = &c->shapes.shape[shape];
+	l->ctx = wz_ctx(c, NULL);
+}
+
+/* The score of a node; REFUSED, or WZ_SCORE_NONE when it is not feasible. */
+static inline int64_t eval(struct look *l, uint32_t node)
+{
+	struct wz_core *c = l->c;
+	const struct wz_node *n = &c->model.node[node];
+	enum wz_plain plain = wz_fit_plain(l->s, n);
 	struct wz_view v;
+	int64_t score;
 
 	c->index.evaluations++;
-	if (wz_fit(c, s, node, &v, &scratch) != WZ_REASON_NONE)
+	if (plain == WZ_PLAIN_NO)
 		return WZ_SCORE_NONE;
-	return c->policy->score(c->policy_state, &ctx, s, &v);
+	if (plain == WZ_PLAIN_YES)
+		wz_view_plain(&c->model, l->s, n, &v);
+	else if (wz_fit(c, l->s, node, &v, &l->scratch) != WZ_REASON_NONE)
+		return WZ_SCORE_NONE;
+	score = c->policy->score(c->policy_state, &l->ctx, l->s, &v);
+	return score == WZ_SCORE_NONE ? REFUSED : score;
+}
+
+int64_t wz_index_eval(struct wz_core *c, uint32_t shape, uint32_t node)
+{
+	struct look l;
+	int64_t score;
+
+	look_init(&l, c, shape);
+	score = eval(&l, node);
+	return score == REFUSED ? WZ_SCORE_NONE : score;
 }
 
 static void drop_tree(struct wz_index *x, struct wz_index_shape *s)
@@ -121,25 +157,42 @@ static struct wz_index_shape *tree_of(struct wz_core *c, uint32_t shape)
 	return s;
 }
 
-static void rescore_all(struct wz_core *c, uint32_t shape, struct wz_index_shape *s)
+static void rescore_all(struct look *l, struct wz_index_shape *s)
 {
-	for (uint32_t r = 0; r < c->model.n_ranked; r++)
-		s->tree.level[0][r] = wz_index_eval(c, shape, c->model.by_rank[r]);
+	const struct wz_model_state *m = &l->c->model;
+
+	for (uint32_t r = 0; r < m->n_ranked; r++)
+		s->tree.level[0][r] = eval(l, m->by_rank[r]);
 	wz_maxtree_rebuild(&s->tree);
-	s->built = true;
-	s->epoch = c->epoch;
-	s->order_version = c->model.order_version;
 }
 
-static void rescore_changed(struct wz_core *c, uint32_t shape, struct wz_index_shape *s)
+/* After an epoch: a node that was not feasible and has not changed since is not feasible now; all others are scored. */
+static void rescore_feasible(struct look *l, struct wz_index_shape *s)
 {
-	struct wz_index *x = &c->index;
+	const struct wz_index *x = &l->c->index;
+	const struct wz_model_state *m = &l->c->model;
+	int64_t *leaf = s->tree.level[0];
+
+	for (uint64_t p = s->seen; p < x->log_pos; p++) {
+		uint32_t rank = m->node[x->log[p & (x->log_cap - 1)]].rank;
+		if (rank != WZ_ID_NONE)
+			leaf[rank] = 0; /* anything but infeasible */
+	}
+	for (uint32_t r = 0; r < m->n_ranked; r++)
+		if (leaf[r] != WZ_SCORE_NONE)
+			leaf[r] = eval(l, m->by_rank[r]);
+	wz_maxtree_rebuild(&s->tree);
+}
+
+static void rescore_changed(struct look *l, struct wz_index_shape *s)
+{
+	const struct wz_index *x = &l->c->index;
 
 	for (uint64_t p = s->seen; p < x->log_pos; p++) {
 		uint32_t node = x->log[p & (x->log_cap - 1)];
-		uint32_t rank = c->model.node[node].rank;
+		uint32_t rank = l->c->model.node[node].rank;
 		if (x->last[node] == p + 1 && rank != WZ_ID_NONE)
-			wz_maxtree_set(&s->tree, rank, wz_index_eval(c, shape, node));
+			wz_maxtree_set(&s->tree, rank, eval(l, node));
 	}
 }
 
@@ -147,17 +200,23 @@ static struct wz_index_shape *fresh_tree(struct wz_core *c, uint32_t shape)
 {
 	struct wz_index *x = &c->index;
 	struct wz_index_shape *s;
+	struct look l;
 
 	if (x->off || x->log_cap == 0)
 		return NULL;
 	s = tree_of(c, shape);
 	if (!s)
 		return NULL;
-	if (!s->built || s->epoch != c->epoch || s->order_version != c->model.order_version ||
-	    x->log_pos - s->seen > x->log_cap)
-		rescore_all(c, shape, s);
+	look_init(&l, c, shape);
+	if (!s->built || s->order_version != c->model.order_version || x->log_pos - s->seen > x->log_cap)
+		rescore_all(&l, s);
+	else if (s->epoch != c->epoch)
+		rescore_feasible(&l, s);
 	else
-		rescore_changed(c, shape, s);
+		rescore_changed(&l, s);
+	s->built = true;
+	s->epoch = c->epoch;
+	s->order_version = c->model.order_version;
 	s->seen = x->log_pos;
 	x->max_seen = x->log_pos;
 	s->last_used = ++x->uses;
@@ -169,10 +228,12 @@ static uint32_t best_of_rank(struct wz_core *c, uint32_t shape, const int64_t *l
 {
 	struct wz_policy_ctx ctx = wz_ctx(c, rng);
 	uint32_t n = 0, best = 0;
+	struct look l;
 
+	look_init(&l, c, shape);
 	for (uint32_t r = 0; r < c->model.n_ranked; r++) {
-		int64_t v = leaf ? leaf[r] : wz_index_eval(c, shape, c->model.by_rank[r]);
-		if (v == WZ_SCORE_NONE)
+		int64_t v = leaf ? leaf[r] : eval(&l, c->model.by_rank[r]);
+		if (v <= REFUSED)
 			continue;
 		c->rank_score[n] = v;
 		c->rank_node[n++] = c->model.by_rank[r];
@@ -189,8 +250,9 @@ static uint32_t best_of_rank(struct wz_core *c, uint32_t shape, const int64_t *l
 uint32_t wz_index_best(struct wz_core *c, uint32_t shape, struct wz_rng *rng)
 {
 	struct wz_index_shape *s;
-	int64_t best = WZ_SCORE_NONE;
+	int64_t best = REFUSED;
 	uint32_t node = WZ_ID_NONE;
+	struct look l;
 
 	if (c->model.n_ranked == 0)
 		return WZ_ID_NONE;
@@ -198,12 +260,13 @@ uint32_t wz_index_best(struct wz_core *c, uint32_t shape, struct wz_rng *rng)
 	if (c->policy->scope == WZ_SCOPE_RANK)
 		return best_of_rank(c, shape, s ? s->tree.level[0] : NULL, rng);
 	if (s) {
-		if (wz_maxtree_max(&s->tree) == WZ_SCORE_NONE)
+		if (wz_maxtree_max(&s->tree) <= REFUSED)
 			return WZ_ID_NONE;
 		return c->model.by_rank[wz_maxtree_argmax(&s->tree)];
 	}
+	look_init(&l, c, shape);
 	for (uint32_t r = 0; r < c->model.n_ranked; r++) {
-		int64_t v = wz_index_eval(c, shape, c->model.by_rank[r]);
+		int64_t v = eval(&l, c->model.by_rank[r]);
 		if (v > best) {
 			best = v;
 			node = c->model.by_rank[r];
