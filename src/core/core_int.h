@@ -165,6 +165,9 @@ struct wz_index_shape {
 	uint32_t epoch, order_version;
 	bool built;           /* the leaves are right but for the changes since `seen`, an epoch or a new order */
 };
+/* Scores of states (policies with order_weight): direct-mapped, entries of earlier passes are stale. */
+#define WZ_INDEX_MEMO 2048u
+struct wz_memo { uint64_t state, pass; int64_t score; };
 struct wz_index {
 	struct wz_index_shape *s; /* by shape */
 	uint32_t n, cap;
@@ -172,7 +175,10 @@ struct wz_index {
 	uint32_t log_cap;     /* power of two, at least 4 x nodes */
 	uint64_t log_pos, max_seen;
 	uint64_t *last;       /* by node: 1 + log position of its last change */
-	uint32_t last_cap;
+	uint64_t *state;      /* by node: hash of its state; 0: not made since it changed */
+	uint32_t last_cap, state_cap;
+	struct wz_memo *memo; /* [WZ_INDEX_MEMO] */
+	uint64_t pass;        /* counts rescorings */
 	uint64_t bytes, bytes_max, uses, evaluations;
 	bool off;             /* by option, or out of memory for a while */
 };

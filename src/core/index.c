@@ -12,6 +12,7 @@
 #include "core/core_int.h"
 
 #include "base/check.h"
+#include "base/hash.h"
 
 #include <string.h>
 
@@ -21,6 +22,7 @@ void wz_index_changed(struct wz_core *c, uint32_t node)
 
 	if (x->log_cap == 0 || node >= x->last_cap)
 		return;
+	x->state[node] = 0;
 	if (x->last[node] > x->max_seen) /* the last entry for it was read by nobody yet */
 		return;
 	x->log[x->log_pos & (x->log_cap - 1)] = node;
@@ -38,7 +40,11 @@ int wz_index_reserve(struct wz_core *c)
 		return 0;
 	while (want < 4 * c->model.node_cap)
 		want *= 2;
-	r = wz_grow(&c->mem, &x->last, &x->last_cap, c->model.node_cap, sizeof(*x->last));
+	r = wz_grow(&c->mem, &x->state, &x->state_cap, c->model.node_cap, sizeof(*x->state));
+	if (r == 0)
+		r = wz_grow(&c->mem, &x->last, &x->last_cap, c->model.node_cap, sizeof(*x->last));
+	if (r == 0 && !x->memo && !(x->memo = wz_mem_zalloc(&c->mem, WZ_INDEX_MEMO * sizeof(*x->memo))))
+		r = -ENOMEM;
 	if (r < 0 || want <= x->log_cap)
 		return r;
 	log = wz_mem_alloc(&c->mem, want * sizeof(*log));
@@ -102,6 +108,47 @@ int64_t wz_index_eval(struct wz_core *c, uint32_t shape, uint32_t node)
 	return score == REFUSED ? WZ_SCORE_NONE : score;
 }
 
+/* What a policy with order_weight may read of a node, in 64 bits. Two states that share a hash by chance would share a
+ * score for once: a worse choice, never an infeasible one. */
+static uint64_t state_hash(const struct wz_model_state *m, const struct wz_node *n)
+{
+	const int32_t *milli = &m->dev_milli[n->first_dev];
+	uint64_t h = wz_mix64((uint64_t)n->cpu_free);
+
+	h = wz_mix64(h ^ (uint64_t)n->mem_free);
+	h = wz_mix64(h ^ ((uint64_t)n->class_id << 32 | (uint64_t)n->model << 8 | n->kinds));
+	for (uint32_t i = 0; i + 1 < n->n_dev; i += 2)
+		h = wz_mix64(h ^ ((uint64_t)(uint32_t)milli[i] << 32 | (uint32_t)milli[i + 1]));
+	if (n->n_dev & 1)
+		h = wz_mix64(h ^ (uint32_t)milli[n->n_dev - 1]);
+	return h | 1;
+}
+
+/* eval() in a pass over all nodes: equal states are scored once. */
+static inline int64_t eval_alike(struct look *l, uint32_t node, int64_t weight)
+{
+	struct wz_index *x = &l->c->index;
+	const struct wz_node *n = &l->c->model.node[node];
+	enum wz_plain plain = wz_fit_plain(l->s, n);
+	int64_t order = weight * (int64_t)(n->order >> 16);
+	struct wz_memo *memo;
+	uint64_t state;
+
+	if (plain == WZ_PLAIN_NO)
+		return WZ_SCORE_NONE;
+	if (plain != WZ_PLAIN_YES || n->class_id == WZ_CLASSES_MAX - 1) /* the last class is a mixture */
+		return eval(l, node);
+	if (!x->state[node])
+		x->state[node] = state_hash(&l->c->model, n);
+	state = x->state[node];
+	memo = &x->memo[state >> 32 & (WZ_INDEX_MEMO - 1)];
+	if (memo->state != state || memo->pass != x->pass) {
+		int64_t score = eval(l, node);
+		*memo = (struct wz_memo){.state = state, .pass = x->pass, .score = score == REFUSED ? score : score + order};
+	}
+	return memo->score == REFUSED ? REFUSED : memo->score - order;
+}
+
 static void drop_tree(struct wz_index *x, struct wz_index_shape *s)
 {
 	x->bytes -= s->tree.block_size;
@@ -117,6 +164,8 @@ void wz_index_release(struct wz_core *c)
 		drop_tree(x, &x->s[i]);
 	wz_grow_free(&c->mem, &x->s, &x->cap, sizeof(*x->s));
 	wz_grow_free(&c->mem, &x->last, &x->last_cap, sizeof(*x->last));
+	wz_grow_free(&c->mem, &x->state, &x->state_cap, sizeof(*x->state));
+	wz_mem_free(&c->mem, x->memo, WZ_INDEX_MEMO * sizeof(*x->memo));
 	wz_mem_free(&c->mem, x->log, x->log_cap * sizeof(*x->log));
 }
 
@@ -157,31 +206,39 @@ static struct wz_index_shape *tree_of(struct wz_core *c, uint32_t shape)
 	return s;
 }
 
-static void rescore_all(struct look *l, struct wz_index_shape *s)
+/* Rescores the nodes whose leaf does not say infeasible. */
+static void rescore_leaves(struct look *l, struct wz_index_shape *s)
 {
 	const struct wz_model_state *m = &l->c->model;
+	const struct wz_policy *policy = l->c->policy;
+	int64_t *leaf = s->tree.level[0], weight = policy->order_weight ? policy->order_weight(l->s) : 0;
 
-	for (uint32_t r = 0; r < m->n_ranked; r++)
-		s->tree.level[0][r] = eval(l, m->by_rank[r]);
+	l->c->index.pass++;
+	for (uint32_t r = 0; r < m->n_ranked; r++) {
+		if (leaf[r] == WZ_SCORE_NONE)
+			continue;
+		leaf[r] = policy->order_weight ? eval_alike(l, m->by_rank[r], weight) : eval(l, m->by_rank[r]);
+	}
 	wz_maxtree_rebuild(&s->tree);
 }
 
-/* After an epoch: a node that was not feasible and has not changed since is not feasible now; all others are scored. */
+static void rescore_all(struct look *l, struct wz_index_shape *s)
+{
+	memset(s->tree.level[0], 0, l->c->model.n_ranked * sizeof(int64_t)); /* 0: not known to be infeasible */
+	rescore_leaves(l, s);
+}
+
+/* After an epoch: a node that was not feasible and has not changed since is not feasible now. */
 static void rescore_feasible(struct look *l, struct wz_index_shape *s)
 {
 	const struct wz_index *x = &l->c->index;
-	const struct wz_model_state *m = &l->c->model;
-	int64_t *leaf = s->tree.level[0];
 
 	for (uint64_t p = s->seen; p < x->log_pos; p++) {
-		uint32_t rank = m->node[x->log[p & (x->log_cap - 1)]].rank;
+		uint32_t rank = l->c->model.node[x->log[p & (x->log_cap - 1)]].rank;
 		if (rank != WZ_ID_NONE)
-			leaf[rank] = 0; /* anything but infeasible */
+			s->tree.level[0][rank] = 0;
 	}
-	for (uint32_t r = 0; r < m->n_ranked; r++)
-		if (leaf[r] != WZ_SCORE_NONE)
-			leaf[r] = eval(l, m->by_rank[r]);
-	wz_maxtree_rebuild(&s->tree);
+	rescore_leaves(l, s);
 }
 
 static void rescore_changed(struct look *l, struct wz_index_shape *s)

@@ -139,6 +139,11 @@ static int64_t score(const void *state, const struct wz_policy_ctx *ctx, const s
 	return total - W_ORDER * order - j->scarcity[n->class_id] * q / 2000;
 }
 
+static int64_t order_weight(const struct wz_shape *shape)
+{
+	return shape->count ? W_ORDER : W_ORDER_CPU;
+}
+
 static uint64_t choose(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
 	const struct wz_view *v)
 {
@@ -158,5 +163,6 @@ const struct wz_policy wz_policy_jigsaw = {
 	.state_size = sizeof(struct jigsaw),
 	.prepare = prepare,
 	.score = score,
+	.order_weight = order_weight,
 	.choose = choose,
 };
