@@ -30,7 +30,7 @@ static int64_t size_of(const struct careful *k, const struct wz_device *d)
 }
 
 /* Bytes that a task with this need takes from a device. */
-static int64_t mem_wanted(const struct wz_need *need, const struct wz_device *d)
+static inline int64_t mem_wanted(const struct wz_need *need, const struct wz_device *d)
 {
 	return need->mem && need->milli < WZ_WHOLE ? need->mem : wz_device_mem_share(d, need->milli);
 }
@@ -258,16 +258,24 @@ static enum wz_reason fit_careful(const struct wz_core *c, const struct wz_shape
 
 /* ---- the fast path ---- */
 
-/* Devices of one model on a node where memory may bind: the shape asks for an amount, or a neighbour took one. */
+/* Devices of one model on a node where memory may bind: the shape asks for an amount, or a neighbour took one. The facts
+ * of the devices are read only where their memory differs. */
 static enum wz_reason fit_memory(const struct wz_shape *s, struct wz_view *v, struct wz_scratch *scratch)
 {
-	uint32_t fits = 0, large = 0, short_of_mem = 0;
+	uint32_t fits = 0, large = 0, short_of_mem = 0, n_dev = v->node->n_dev;
+	bool alike = v->node->dev_mem >= 0;
+	struct wz_device each = {.milli = WZ_WHOLE, .mem = v->node->dev_mem};
+	int64_t wanted = mem_wanted(&v->need, &each);
+	bool is_large = v->node->dev_mem >= s->dev_mem;
 
-	for (uint32_t i = 0; i < v->node->n_dev; i++) {
-		const struct wz_device *d = &v->dev[i];
-		int64_t want = mem_wanted(&v->need, d);
-		bool enough = (want == 0 || v->mem[i] >= want) && d->mem >= s->dev_mem;
-		large += d->mem >= s->dev_mem;
+	for (uint32_t i = 0; i < n_dev; i++) {
+		bool enough;
+		if (!alike) {
+			wanted = mem_wanted(&v->need, &v->dev[i]);
+			is_large = v->dev[i].mem >= s->dev_mem;
+		}
+		enough = (wanted == 0 || v->mem[i] >= wanted) && is_large;
+		large += is_large;
 		scratch->milli[i] = enough ? v->milli[i] : 0;
 		fits += scratch->milli[i] >= s->milli;
 		short_of_mem += !enough;

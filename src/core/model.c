@@ -163,8 +163,11 @@ static void summarise(struct wz_model_state *m, struct wz_node *n)
 {
 	n->model = WZ_MODEL_NONE;
 	n->flags |= WZ_NODE_MEM_KNOWN;
+	n->dev_mem = n->n_dev ? m->dev[n->first_dev].mem : -1;
 	for (uint32_t i = 0; i < n->n_dev; i++) {
 		const struct wz_device *d = &m->dev[n->first_dev + i];
+		if (d->mem != n->dev_mem || d->milli != WZ_WHOLE)
+			n->dev_mem = -1;
 		if (d->mem == 0)
 			n->flags &= (uint8_t)~WZ_NODE_MEM_KNOWN;
 		if (n->model == WZ_MODEL_NONE && d->partition == 0)

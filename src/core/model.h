@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What there is: sites, nodes, devices and their topology. What scoring reads of a node is its first 56 bytes; the two
+/* What there is: sites, nodes, devices and their topology. What scoring reads of a node is its first 64 bytes; the two
  * figures of a device that scoring reads (free compute, free memory) are arrays of their own, so a node's devices are
  * one or two cache lines. Free = capacity - what is held, and may be negative when facts over-commit (DESIGN I1). */
 #ifndef WZ_CORE_MODEL_H
@@ -34,6 +34,7 @@ struct wz_node {
 	uint32_t order;                  /* the random key behind rank: uniform in 0..2^32-1, fixed by seed and name */
 	uint32_t class_id;               /* nodes that are alike when empty, see wz_node_class */
 	uint32_t n_explicit;             /* hosted tasks that took an amount of device memory of their own */
+	int64_t dev_mem;                 /* bytes of each device when all are whole and have the same; else -1 */
 	int64_t cpu, mem;                /* capacity */
 	int32_t max_tasks, n_tasks;
 	uint32_t kind_count[5];          /* hosted tasks: shared, 1, 2-3, 4-7, 8+ devices */
