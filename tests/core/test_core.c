@@ -1139,9 +1139,10 @@ static void test_index_new_ranks(void)
 			world_apply(&w, &(struct wz_event){.kind = WZ_EV_WORKLOAD_STATED, .u.workload = {.n = 1, .profile = &p, .weight = &weight}});
 			for (uint32_t i = 0; i < 6; i++)
 				node_of(&w, i, 1, "T4");
-			for (uint64_t j = 1; j <= 3; j++)
-				submit(&w, j, "gpus=1");
-			tap_eq_i64(run_step(&w), 3, "half of the nodes are full");
+			for (uint32_t i = 1; i < 6; i += 2)
+				node_ready(&w, i, true, true);
+			submit(&w, 1, "gpus=1");
+			tap_eq_i64(run_step(&w), 1, "half of the nodes are cordoned");
 			node_event(&w, WZ_EV_NODE_LEFT, 0);
 			node_of(&w, 6, 1, "T4");
 			submit(&w, 4, "gpus=1");
