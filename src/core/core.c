@@ -89,7 +89,7 @@ void wz_core_prepare(struct wz_core *c)
 {
 	struct wz_policy_ctx ctx = wz_ctx(c, NULL);
 
-	if (!c->policy->prepare || c->policy->prepare(c->policy_state, &ctx))
+	if (c->policy->prepare ? c->policy->prepare(c->policy_state, &ctx) : c->policy->observe != NULL)
 		c->epoch++;
 	c->policy_hash = wz_hash_str(wz_hash_str(0, wz_str(c->policy->name)),
 	                             (struct wz_str){c->policy_state, c->policy->state_size});

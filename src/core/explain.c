@@ -55,7 +55,9 @@ static void look_at_nodes(struct wz_core *c, const struct wz_shape *s, struct wz
 			continue;
 		x->nodes++;
 		why = wz_fit(c, s, i, &v, &scratch);
-		if (why == WZ_REASON_NONE && c->policy->score(c->policy_state, &ctx, s, &v) == WZ_SCORE_NONE)
+		if (why != WZ_REASON_NONE)
+			why = wz_fit_why(c, s, i);
+		else if (c->policy->score(c->policy_state, &ctx, s, &v) == WZ_SCORE_NONE)
 			why = WZ_REASON_POLICY;
 		/* What the node lacks even when idle says more than that it is busy. */
 		idle = wz_fit_idle(c, s, i);

@@ -281,14 +281,9 @@ static enum wz_reason fit_memory(const struct wz_shape *s, struct wz_view *v, st
 	return WZ_REASON_NONE;
 }
 
-enum wz_reason wz_fit(const struct wz_core *c, const struct wz_shape *s, uint32_t node, struct wz_view *v,
-                      struct wz_scratch *scratch)
+/* Why wz_fit_plain said no: the same conditions, in the order in which they are told. */
+static enum wz_reason plain_blocker(const struct wz_shape *s, const struct wz_node *n)
 {
-	const struct wz_node *n = &c->model.node[node];
-
-	if (__builtin_expect(s->special || n->model == WZ_MODEL_MIXED ||
-	                             (s->dev_mem && !(n->flags & WZ_NODE_MEM_KNOWN)), 0))
-		return fit_careful(c, s, node, v, scratch);
 	if (!WZ_NODE_USABLE(n))
 		return node_usable(n);
 	if (s->count) {
@@ -299,18 +294,35 @@ enum wz_reason wz_fit(const struct wz_core *c, const struct wz_shape *s, uint32_
 	}
 	if (s->cpu > n->cpu_free || s->mem > n->mem_free || n->tasks_free < 1)
 		return host_fits(s, n, false);
-	if (s->count) {
-		if (s->milli == WZ_WHOLE && n->whole < s->count)
-			return WZ_REASON_BUSY;
-		if (s->milli > n->gpu_max)
-			return WZ_REASON_SHARE;
+	return s->milli == WZ_WHOLE && n->whole < s->count ? WZ_REASON_BUSY : WZ_REASON_SHARE;
+}
+
+enum wz_reason wz_fit(const struct wz_core *c, const struct wz_shape *s, uint32_t node, struct wz_view *v,
+                      struct wz_scratch *scratch)
+{
+	const struct wz_node *n = &c->model.node[node];
+
+	switch (wz_fit_plain(s, n)) {
+	case WZ_PLAIN_NO:
+		return plain_blocker(s, n);
+	case WZ_PLAIN_YES:
+		wz_view_plain(&c->model, s, n, v);
+		return WZ_REASON_NONE;
+	case WZ_PLAIN_MEMORY:
+		wz_view_plain(&c->model, s, n, v);
+		return fit_memory(s, v, scratch);
+	case WZ_PLAIN_CAREFUL:
+		break;
 	}
-	v->node = n;
-	v->dev = &c->model.dev[n->first_dev];
-	v->milli = &c->model.dev_milli[n->first_dev];
-	v->mem = &c->model.dev_mem[n->first_dev];
-	v->need = (struct wz_need){.count = s->count, .milli = s->milli, .mem = s->dev_mem, .ok = true};
-	return s->count && (s->dev_mem || n->n_explicit) ? fit_memory(s, v, scratch) : WZ_REASON_NONE;
+	return fit_careful(c, s, node, v, scratch);
+}
+
+enum wz_reason wz_fit_why(const struct wz_core *c, const struct wz_shape *s, uint32_t node)
+{
+	struct wz_scratch scratch;
+	struct wz_view v;
+
+	return fit_careful(c, s, node, &v, &scratch);
 }
 
 enum wz_reason wz_fit_idle(const struct wz_core *c, const struct wz_shape *s, uint32_t node)

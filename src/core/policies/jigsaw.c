@@ -89,8 +89,12 @@ static bool prepare(void *state, const struct wz_policy_ctx *ctx)
 /* Devices (Q16) of R milli free that c milli CPU cannot sell. */
 static int64_t stranded(int64_t rho, int64_t c, int64_t r)
 {
-	int64_t h = rho * (r < 500 ? r : 500) / 1000, z = c - rho * r / 1000;
+	int64_t m = r < 500 ? r : 500, h, z;
 
+	if (1000 * c >= rho * (r + m)) /* then z >= h: mostly, and without a division */
+		return 0;
+	h = rho * m / 1000;
+	z = c - rho * r / 1000;
 	if (z >= h)
 		return 0;
 	if (z <= -h)
@@ -102,11 +106,13 @@ static int64_t stranded(int64_t rho, int64_t c, int64_t r)
 static int64_t least_waste(const struct jigsaw *j, const struct wz_view *v, uint32_t *ret)
 {
 	int64_t best = INT64_MAX;
+	int32_t last = -1;
 
 	for (uint32_t i = 0; i < v->node->n_dev; i++) {
 		int64_t w;
-		if (!wz_device_fits(v, i))
+		if (!wz_device_fits(v, i) || v->milli[i] == last) /* alike: the lower index wins */
 			continue;
+		last = v->milli[i];
 		w = wz_worth_waste(&j->worth, v->milli[i], v->need.milli);
 		if (w < best || (w == best && v->milli[i] < v->milli[*ret])) {
 			best = w;
@@ -133,6 +139,11 @@ static int64_t score(const void *state, const struct wz_policy_ctx *ctx, const s
 	return total - W_ORDER * order - j->scarcity[n->class_id] * q / 2000;
 }
 
+static int64_t order_weight(const struct wz_shape *shape)
+{
+	return shape->count ? W_ORDER : W_ORDER_CPU;
+}
+
 static uint64_t choose(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
 	const struct wz_view *v)
 {
@@ -152,5 +163,6 @@ const struct wz_policy wz_policy_jigsaw = {
 	.state_size = sizeof(struct jigsaw),
 	.prepare = prepare,
 	.score = score,
+	.order_weight = order_weight,
 	.choose = choose,
 };
