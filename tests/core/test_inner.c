@@ -37,8 +37,10 @@ static void heap_of(uint64_t many)
 			}
 		tap_ok(wz_core_next_deadline(w.c) == least, "the earliest deadline");
 		f = wz_inflight_due(w.c, least == UINT64_MAX ? least - 1 : least);
-		tap_ok(least_id ? f != WZ_ID_NONE && w.c->inflight.f[f].id == least_id : f == WZ_ID_NONE, "is due, the lowest id first");
-		tap_ok(least < 1 || least_id == 0 || wz_inflight_due(w.c, least - 1) == WZ_ID_NONE, "and not a moment earlier");
+		tap_ok(least_id ? f != WZ_ID_NONE && w.c->inflight.f[f].id == least_id : f == WZ_ID_NONE,
+		        "is due, the lowest id first");
+		tap_ok(least < 1 || least_id == 0 || wz_inflight_due(w.c, least - 1) == WZ_ID_NONE,
+		        "and not a moment earlier");
 	}
 	for (uint64_t id = 1; id < many; id++)
 		if (deadline[id])
@@ -100,13 +102,13 @@ static void test_check(void)
 	struct wz_task *t = &c->jobs.task[c->jobs.job[wz_jobs_find(c, 1)].first_task];
 	struct wz_job *j = &c->jobs.job[wz_jobs_find(c, 1)], *two = &c->jobs.job[wz_jobs_find(c, 2)];
 	struct wz_task *starting = &c->jobs.task[c->jobs.job[wz_jobs_find(c, 3)].first_task];
-#define BREAK(field, value)                                                                    \
-	do {                                                                                   \
-		__typeof__(field) kept = (field);                                              \
-		(field) = (__typeof__(field))(value);                                          \
+#define BREAK(field, value) \
+	do { \
+		__typeof__(field) kept = (field); \
+		(field) = (__typeof__(field))(value); \
 		tap_ok(wz_core_check(c, &err) == -EUCLEAN, "%s is seen", #field " = " #value); \
-		(field) = kept;                                                                \
-		world_check(&w);                                                               \
+		(field) = kept; \
+		world_check(&w); \
 	} while (0)
 	BREAK(c->model.node[0].cpu_free, 1);
 	BREAK(c->model.node[0].mem_free, 1);
