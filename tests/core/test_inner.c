@@ -7,7 +7,8 @@
 
 #define MANY 200u
 
-static void test_heap(void)
+/* `many` ids come and go. Small heaps and large ones; dropped at the top, as deadlines are, and in the middle. */
+static void heap_of(uint64_t many)
 {
 	struct world w;
 	struct wz_rng rng;
@@ -16,8 +17,11 @@ static void test_heap(void)
 	wz_rng_seed(&rng, 3);
 	sum = w.c->sum;
 	for (unsigned round = 0; round < 20000; round++) {
-		uint64_t id = 1 + wz_rng_below(&rng, MANY - 1), least = UINT64_MAX, least_id = 0;
-		uint32_t f = wz_inflight_find(w.c, id);
+		uint64_t id = 1 + wz_rng_below(&rng, many - 1), least = UINT64_MAX, least_id = 0;
+		uint32_t f = wz_inflight_due(w.c, UINT64_MAX - 1);
+		if (f != WZ_ID_NONE && wz_rng_below(&rng, 3) == 0)
+			id = w.c->inflight.f[f].id;
+		f = wz_inflight_find(w.c, id);
 		tap_ok((f != WZ_ID_NONE) == (deadline[id] != 0), "effect %" PRIu64 " is where it should be", id);
 		if (f != WZ_ID_NONE && wz_rng_below(&rng, 10) < (round / 5000 % 2 ? 9 : 4)) {
 			wz_inflight_drop(w.c, f);
@@ -26,21 +30,30 @@ static void test_heap(void)
 			deadline[id] = 1 + wz_rng_below(&rng, 50);
 			tap_eq_i64(wz_inflight_add(w.c, id, WZ_EF_START, 0, deadline[id]), 0, "add");
 		}
-		for (uint64_t i = 1; i < MANY; i++)
+		for (uint64_t i = 1; i < many; i++)
 			if (deadline[i] && deadline[i] < least) {
 				least = deadline[i];
 				least_id = i;
 			}
 		tap_ok(wz_core_next_deadline(w.c) == least, "the earliest deadline");
 		f = wz_inflight_due(w.c, least == UINT64_MAX ? least - 1 : least);
-		tap_ok(least_id ? f != WZ_ID_NONE && w.c->inflight.f[f].id == least_id : f == WZ_ID_NONE, "is due, the lowest id first");
-		tap_ok(least < 1 || least_id == 0 || wz_inflight_due(w.c, least - 1) == WZ_ID_NONE, "and not a moment earlier");
+		tap_ok(least_id ? f != WZ_ID_NONE && w.c->inflight.f[f].id == least_id : f == WZ_ID_NONE,
+		        "is due, the lowest id first");
+		tap_ok(least < 1 || least_id == 0 || wz_inflight_due(w.c, least - 1) == WZ_ID_NONE,
+		        "and not a moment earlier");
 	}
-	for (uint64_t id = 1; id < MANY; id++)
+	for (uint64_t id = 1; id < many; id++)
 		if (deadline[id])
 			wz_inflight_drop(w.c, wz_inflight_find(w.c, id));
 	tap_ok(w.c->sum == sum, "the digest's part is as before");
 	world_free(&w);
+}
+
+static void test_heap(void)
+{
+	heap_of(5);
+	heap_of(20);
+	heap_of(MANY);
 }
 
 /* A look-ahead that is rolled back to a mark, and entirely, leaves every figure as it was. */
@@ -89,13 +102,13 @@ static void test_check(void)
 	struct wz_task *t = &c->jobs.task[c->jobs.job[wz_jobs_find(c, 1)].first_task];
 	struct wz_job *j = &c->jobs.job[wz_jobs_find(c, 1)], *two = &c->jobs.job[wz_jobs_find(c, 2)];
 	struct wz_task *starting = &c->jobs.task[c->jobs.job[wz_jobs_find(c, 3)].first_task];
-#define BREAK(field, value)                                                                    \
-	do {                                                                                   \
-		__typeof__(field) kept = (field);                                              \
-		(field) = (__typeof__(field))(value);                                          \
+#define BREAK(field, value) \
+	do { \
+		__typeof__(field) kept = (field); \
+		(field) = (__typeof__(field))(value); \
 		tap_ok(wz_core_check(c, &err) == -EUCLEAN, "%s is seen", #field " = " #value); \
-		(field) = kept;                                                                \
-		world_check(&w);                                                               \
+		(field) = kept; \
+		world_check(&w); \
 	} while (0)
 	BREAK(c->model.node[0].cpu_free, 1);
 	BREAK(c->model.node[0].mem_free, 1);
