@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `wz sim pack`: the inflation experiment over placements, pod lists and seeds. */
-#include "cli/cli.h"
+#include "cli/sim_common.h"
 #include "os/file.h"
 #include "os/pool.h"
 #include "os/tty.h"
@@ -8,10 +8,8 @@
 #include "sim/packset.h"
 #include "sim/report.h"
 
-#include <signal.h>
 #include <unistd.h>
 
-#define LISTS_MAX 64u
 #define TEXT_MAX ((size_t)1 << 30)
 
 struct args {
@@ -52,103 +50,18 @@ static const struct wz_opt opts[] = {
 	WZ_OPT_END
 };
 
-/* ---- progress and interruption ---- */
-
-static atomic_int interrupted;
-
-static void on_interrupt(int sig)
-{
-	(void)sig;
-	atomic_store(&interrupted, 1);
-}
-
-struct progress { uint32_t before, all, last; };
-
-static void show_progress(void *ctx, uint32_t done, uint32_t all)
-{
-	const struct progress *p = ctx;
-	uint32_t now = p->before + done, width = 40, full = (uint32_t)((uint64_t)width * now / p->all);
-	char scratch[160];
-	struct wz_buf b;
-
-	(void)all;
-	wz_buf_init_fixed(&b, scratch, sizeof(scratch));
-	wz_buf_addz(&b, "\r[");
-	for (uint32_t i = 0; i < width; i++)
-		wz_buf_addc(&b, i < full ? '#' : '.');
-	wz_buf_addz(&b, "] ");
-	wz_buf_add_u64(&b, now);
-	wz_buf_addz(&b, " of ");
-	wz_buf_add_u64(&b, p->all);
-	wz_buf_addz(&b, now == p->all ? " runs\r\033[K" : " runs");
-	(void)wz_fd_write_all(STDERR_FILENO, wz_buf_str(&b));
-}
-
-/* ---- input ---- */
-
-/* The name of a list: the file's, without folder, ".csv" and the openb prefix. */
-static struct wz_str trace_name(struct wz_str path)
-{
-	struct wz_str name = path, prefix = WZ_STR("openb_pod_list_"), suffix = WZ_STR(".csv");
-
-	while (name.ptr)
-		path = wz_str_split(&name, '/');
-	if (wz_str_starts(path, prefix))
-		path = (struct wz_str){path.ptr + prefix.len, path.len - prefix.len};
-	if (path.len > suffix.len && wz_str_eq((struct wz_str){path.ptr + path.len - suffix.len, suffix.len}, suffix))
-		path.len -= suffix.len;
-	return path;
-}
-
-static int expand(struct wz_list *placement, const char **ret, uint32_t *ret_n, struct wz_err *err)
-{
-	struct wz_list all = {0};
-
-	for (uint32_t i = 0; wz_policies[i]; i++)
-		all.item[all.n++] = wz_str(wz_policies[i]->name);
-	if (placement->n == 0)
-		placement->item[placement->n++] = wz_str(wz_policies[0]->name);
-	if (placement->n == 1 && wz_str_eq(placement->item[0], WZ_STR("all")))
-		*placement = all;
-	for (*ret_n = 0; *ret_n < placement->n; ++*ret_n) {
-		const struct wz_policy *p = wz_policy_find(placement->item[*ret_n]);
-		if (!p)
-			return wz_err_set(err, -ENOENT, "UnknownPolicy", WZ_STR("no placement policy is named \""),
-			                  placement->item[*ret_n], WZ_STR("\"; `wz sim pack --list` shows them"));
-		ret[*ret_n] = p->name;
-	}
-	return 0;
-}
-
-static int list_policies(struct wz_cli *cli)
-{
-	for (uint32_t i = 0; wz_policies[i]; i++) {
-		size_t from = cli->out.len;
-		wz_buf_addz(&cli->out, wz_policies[i]->name);
-		while (cli->out.len - from < 22)
-			wz_buf_addc(&cli->out, ' ');
-		wz_buf_addz(&cli->out, wz_policies[i]->summary);
-		wz_buf_addc(&cli->out, '\n');
-	}
-	return WZ_EXIT_OK;
-}
-
 /* ---- one list ---- */
 
 /* A list with its cluster, and the runs on it; all are kept until the report is written. */
 struct list {
-	struct wz_catalogue catalogue;
-	struct wz_sim_nodes nodes;
-	struct wz_sim_tasks tasks;
-	struct wz_pack_input in;
+	struct wz_sim_input input;
 	struct wz_packset set;
-	bool opened, ready;
 };
 
 struct job {
 	struct wz_cli *cli;
 	const struct args *a;
-	struct progress progress;
+	struct wz_sim_progress progress;
 	struct wz_packset base;
 	struct list *list;
 	uint32_t n;
@@ -159,42 +72,18 @@ static void close_lists(struct job *j)
 	const struct wz_mem *mem = j->cli->mem;
 
 	for (uint32_t i = 0; i < j->n; i++) {
-		struct list *l = &j->list[i];
-		if (!l->opened)
-			continue;
-		wz_packset_release(&l->set, mem);
-		if (l->ready)
-			wz_pack_input_release(&l->in);
-		wz_sim_tasks_release(&l->tasks);
-		wz_sim_nodes_release(&l->nodes);
-		wz_catalogue_release(&l->catalogue);
+		wz_packset_release(&j->list[i].set, mem);
+		wz_sim_input_close(&j->list[i].input);
 	}
 	wz_mem_free(mem, j->list, j->n * sizeof(*j->list));
 }
 
 static int open_list(struct job *j, struct list *l, struct wz_str path, struct wz_err *err)
 {
-	const struct wz_mem *mem = j->cli->mem;
-	const char *file[LISTS_MAX + 1];
-	uint32_t n = 0;
-	int r = wz_catalogue_init(&l->catalogue, mem);
-
-	if (r < 0)
-		return wz_err_set(err, r, "OutOfMemory", WZ_STR("no memory"));
-	for (uint32_t k = 0; k < j->a->nodes.n; k++)
-		file[n++] = j->a->nodes.item[k].ptr; /* views of argv: terminated */
-	file[n++] = path.ptr;
-	wz_sim_nodes_init(&l->nodes, mem, &l->catalogue);
-	wz_sim_tasks_init(&l->tasks, mem);
-	l->opened = true;
 	l->set = j->base;
-	l->set.trace = trace_name(path);
-	l->set.in = &l->in;
-	r = wz_trace_load(file, n, NULL, mem, &l->nodes, &l->tasks, err);
-	if (r == 0)
-		r = wz_pack_input_make(&l->nodes, &l->tasks, mem, &l->in, err);
-	l->ready = r == 0;
-	return r;
+	l->set.trace = wz_sim_trace_name(path);
+	l->set.in = &l->input.in;
+	return wz_sim_input_open(&l->input, &j->a->nodes, path, j->cli->mem, err);
 }
 
 /* All inputs are read before the first run, so that a mistake in the last file costs no time. */
@@ -258,7 +147,7 @@ static int write_csv(const struct job *j, struct wz_err *err)
 
 static int write_html(const struct job *j, struct wz_str how, struct wz_err *err)
 {
-	struct wz_report_set set[LISTS_MAX] = {0};
+	struct wz_report_set set[WZ_SIM_LISTS_MAX] = {0};
 	struct wz_report report = {.set = set, .n_sets = j->n, .how = how, .version = wz_str(wz_version)};
 	struct wz_buf b;
 
@@ -294,15 +183,10 @@ static int output(const struct job *j, struct wz_str how, struct wz_err *err)
 
 static int check_args(const struct wz_verb *v, struct args *a, int operands, const struct wz_list **ret_lists)
 {
-	*ret_lists = a->trace.n ? &a->trace : &a->pods;
-	if (operands)
-		return wz_cli_usage(v, "sim pack takes options only: --nodes FILE --pods FILE");
-	if (a->trace.n && (a->nodes.n || a->pods.n))
-		return wz_cli_usage(v, "give --trace, or --nodes and --pods");
-	if (!a->trace.n && (!a->nodes.n || !a->pods.n))
-		return wz_cli_usage(v, "both --nodes FILE and --pods FILE are needed (or --trace FILE)");
-	if (a->nodes.n > LISTS_MAX || (*ret_lists)->n > LISTS_MAX)
-		return wz_cli_usage(v, "at most 64 files");
+	int r = wz_sim_check_files(v, &a->nodes, &a->pods, &a->trace, operands, ret_lists);
+
+	if (r)
+		return r;
 	if (a->twice && !a->delay)
 		return wz_cli_usage(v, "--ack-twice needs --ack-delay");
 	return 0;
@@ -315,12 +199,12 @@ static void fill_base(struct job *j)
 	j->base.seed_from = a->seeds.first;
 	j->base.seed_to = a->seeds.last;
 	j->base.workers = (uint32_t)a->workers;
-	j->base.stop = &interrupted;
+	j->base.stop = &wz_sim_interrupted;
 	j->base.base = (struct wz_pack_options){.no_index = a->no_index, .check = a->check,
 		.faults = {.delay_us = a->delay, .loss_ppm = (uint32_t)a->loss, .twice_ppm = (uint32_t)a->twice,
 			   .refuse_ppm = (uint32_t)a->refuse}};
 	if (!a->quiet && wz_tty_is(STDERR_FILENO)) {
-		j->base.progress = show_progress;
+		j->base.progress = wz_sim_show_progress;
 		j->base.progress_ctx = &j->progress;
 	}
 }
@@ -331,7 +215,7 @@ static int run(struct job *j, const struct wz_list *lists, struct wz_str how)
 	int r;
 
 	fill_base(j);
-	signal(SIGINT, on_interrupt);
+	wz_sim_catch_interrupt();
 	j->n = lists->n;
 	j->list = wz_mem_zalloc(j->cli->mem, j->n * sizeof(*j->list));
 	if (!j->list) {
@@ -363,9 +247,9 @@ static int sim_pack(struct wz_cli *cli, const struct wz_verb *v, int argc, char 
 	if (r < 0) {
 		r = WZ_EXIT_USAGE;
 	} else if (a.list) {
-		r = list_policies(cli);
+		r = wz_sim_list_policies(cli);
 	} else if ((r = check_args(v, &a, r, &lists)) == 0) {
-		r = expand(&a.placement, placement, &j.base.n_placements, &err);
+		r = wz_sim_placements(&a.placement, placement, &j.base.n_placements, &err);
 		j.base.placement = placement;
 		r = r < 0 ? wz_cli_usage(v, err.text) : run(&j, lists, wz_buf_str(&how));
 	}
