@@ -5,18 +5,19 @@
  * `firstfit` until sixty arrivals in a row are refused, so that every policy meets the same full cluster and none pays
  * for the filling. Then, for each policy in turn: it is set, told the workload if it wants that, warmed by some rounds
  * of churn and measured in more. A round ends one random task and submits another. Only the submits are measured; a
- * decision is all that the core does for one (submit, step, decide, apply, confirm, or cancel when nothing fits). Prints
- * one JSON object a policy. Under callgrind the measured part is the function `measured` alone (--toggle-collect), and
+ * decision is all that the core does for one (submit, step, decide, apply, confirm, or cancel when nothing fits). Times are
+ * CPU time of this thread: what others do on the machine does not lengthen it, but for caches; reading the clock costs
+ * about 0.2 us, which every figure includes. Prints one JSON object a policy. Under callgrind the measured part is the function `measured` alone (--toggle-collect), and
  * with --instr-atstart=no the filling is not slowed down. */
 #include "base/hash.h"
 #include "core/core_int.h" /* to switch the index off after the cluster was filled with it: it is a cache */
+#include "os/clock.h"
 #include "os/mem.h"
 #include "sim/gen.h"
 #include "sim/drive.h"
 
 #include <inttypes.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #if __has_include(<valgrind/callgrind.h>)
 #include <valgrind/callgrind.h>
@@ -112,16 +113,6 @@ static void end_one(struct bench *b)
 	e.u.task.end = WZ_END_COMPLETED;
 	b->live[at] = b->live[--b->n_live];
 	apply(b, &e);
-}
-
-/* The CPU time of this thread: what other work on the machine does not lengthen, but for caches. Reading it costs about
- * 0.2 us, which every decision's figure includes. */
-static uint64_t cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000ULL + (uint64_t)t.tv_nsec;
 }
 
 static double held(const struct bench *b)
@@ -239,9 +230,9 @@ static void run(struct bench *b, const char *policy, bool no_index, uint32_t k, 
 	for (uint32_t i = 0; i < k; i++) {
 		uint64_t t0;
 		end_one(b);
-		t0 = cpu_ns();
+		t0 = wz_clock_thread_cpu_ns();
 		refused += !submit(b);
-		ns[i] = cpu_ns() - t0;
+		ns[i] = wz_clock_thread_cpu_ns() - t0;
 		sum += ns[i];
 		if (b->n_live < 2)
 			die(b, "the cluster ran empty");
@@ -263,7 +254,7 @@ int main(int argc, char **argv)
 	struct bench b = {0};
 	char *rest = NULL, *policy;
 	uint32_t nodes, k;
-	uint64_t *ns, t0 = cpu_ns();
+	uint64_t *ns, t0 = wz_clock_thread_cpu_ns();
 	double set_up_s;
 
 	if (argc < 4) {
@@ -273,7 +264,7 @@ int main(int argc, char **argv)
 	nodes = (uint32_t)strtoul(argv[2], NULL, 10);
 	k = (uint32_t)strtoul(argv[3], NULL, 10);
 	set_up(&b, nodes);
-	set_up_s = (double)(cpu_ns() - t0) / 1e9;
+	set_up_s = (double)(wz_clock_thread_cpu_ns() - t0) / 1e9;
 	ns = calloc(k, sizeof(*ns));
 	if (!ns || k == 0 || b.n_live == 0)
 		die(&b, "nothing was placed");
