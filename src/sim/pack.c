@@ -103,8 +103,9 @@ static int start(struct run *x, uint32_t n_arrivals, struct wz_err *err)
 	return wz_drive_open(&x->d, &o, err);
 }
 
-/* One arrival, all that the core does for it. */
-static int arrive(struct run *x, const struct wz_sim_task *t, uint64_t job, bool *ret_started, struct wz_err *err)
+/* One arrival, all that the core does for it. Not inlined, so that bench/run can count its instructions by name. */
+__attribute__((noinline)) static int arrive(struct run *x, const struct wz_sim_task *t, uint64_t job, bool *ret_started,
+                                            struct wz_err *err)
 {
 	int r = wz_drive_submit(&x->d, t, job, err);
 
