@@ -4,6 +4,7 @@
 
 static const struct wz_verb *const verbs[] = {
         &wz_verb_sim_pack,
+        &wz_verb_sim_bound,
         NULL,
 };
 

@@ -1,32 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `wz sim pack`: the inflation experiment over placements, pod lists and seeds. */
-#include "cli/cli.h"
+#include "cli/sim_bound.h"
+#include "cli/sim_list.h"
 #include "os/file.h"
 #include "os/pool.h"
 #include "os/tty.h"
-#include "sim/formats.h"
 #include "sim/packset.h"
 #include "sim/report.h"
 
 #include <signal.h>
 #include <unistd.h>
 
-#define LISTS_MAX 64u
 #define TEXT_MAX ((size_t)1 << 30)
 
 struct args {
-	struct wz_list nodes, pods, trace, placement;
+	struct wz_sim_files files;
+	struct wz_list placement;
 	struct wz_range seeds;
 	uint64_t workers, loss, twice, refuse, delay;
 	struct wz_str csv, html;
-	bool jsonl, list, no_index, check, quiet;
+	uint64_t hold;
+	bool jsonl, list, no_index, check, quiet, bound;
 };
 
 static const struct wz_opt opts[] = {
-	{"nodes", 'n', WZ_OPT_LIST, "FILE", "the nodes (any trace format)", offsetof(struct args, nodes), 0},
-	{"pods", 'p', WZ_OPT_LIST, "FILE", "the pods; several: one experiment each", offsetof(struct args, pods), 0},
-	{"trace", 't', WZ_OPT_LIST, "FILE", "one file with nodes and work, instead of the two",
-	 offsetof(struct args, trace), 0},
+	WZ_SIM_FILE_OPTS(struct args, files),
 	{"placement", 'P', WZ_OPT_LIST, "NAME,...", "policies to run; `all`; default jigsaw (see --list)",
 	 offsetof(struct args, placement), 0},
 	{"seeds", 's', WZ_OPT_RANGE, "A-B", "seeds of arrivals and node order; default 42", offsetof(struct args, seeds),
@@ -38,6 +36,9 @@ static const struct wz_opt opts[] = {
 	{"html", 0, WZ_OPT_STRING, "FILE", "write a report: curves, refusals, where idle devices are",
 	 offsetof(struct args, html), 0},
 	{"list", 'l', WZ_OPT_FLAG, NULL, "list the placement policies", offsetof(struct args, list), 0},
+	{"bound", 'b', WZ_OPT_FLAG, NULL, "show what no policy can exceed (an LP bound)", offsetof(struct args, bound), 0},
+	{"hold-prefix", 0, WZ_OPT_U64, "PERCENT", "the bound when what arrived until then is held; implies --bound",
+	 offsetof(struct args, hold), 130},
 	{"check", 0, WZ_OPT_FLAG, NULL, "check all invariants after every arrival (slow)", offsetof(struct args, check), 0},
 	{"no-index", 0, WZ_OPT_FLAG, NULL, "look at every node for every decision (slow; the same result)",
 	 offsetof(struct args, no_index), 0},
@@ -84,21 +85,7 @@ static void show_progress(void *ctx, uint32_t done, uint32_t all)
 	(void)wz_fd_write_all(STDERR_FILENO, wz_buf_str(&b));
 }
 
-/* ---- input ---- */
-
-/* The name of a list: the file's, without folder, ".csv" and the openb prefix. */
-static struct wz_str trace_name(struct wz_str path)
-{
-	struct wz_str name = path, prefix = WZ_STR("openb_pod_list_"), suffix = WZ_STR(".csv");
-
-	while (name.ptr)
-		path = wz_str_split(&name, '/');
-	if (wz_str_starts(path, prefix))
-		path = (struct wz_str){path.ptr + prefix.len, path.len - prefix.len};
-	if (path.len > suffix.len && wz_str_eq((struct wz_str){path.ptr + path.len - suffix.len, suffix.len}, suffix))
-		path.len -= suffix.len;
-	return path;
-}
+/* ---- placements ---- */
 
 static int expand(struct wz_list *placement, const char **ret, uint32_t *ret_n, struct wz_err *err)
 {
@@ -135,14 +122,11 @@ static int list_policies(struct wz_cli *cli)
 
 /* ---- one list ---- */
 
-/* A list with its cluster, and the runs on it; all are kept until the report is written. */
+/* A list and the runs on it; all are kept until the report is written. */
 struct list {
-	struct wz_catalogue catalogue;
-	struct wz_sim_nodes nodes;
-	struct wz_sim_tasks tasks;
-	struct wz_pack_input in;
+	struct wz_sim_list l;
 	struct wz_packset set;
-	bool opened, ready;
+	struct wz_cli_bound bound;
 };
 
 struct job {
@@ -159,41 +143,19 @@ static void close_lists(struct job *j)
 	const struct wz_mem *mem = j->cli->mem;
 
 	for (uint32_t i = 0; i < j->n; i++) {
-		struct list *l = &j->list[i];
-		if (!l->opened)
-			continue;
-		wz_packset_release(&l->set, mem);
-		if (l->ready)
-			wz_pack_input_release(&l->in);
-		wz_sim_tasks_release(&l->tasks);
-		wz_sim_nodes_release(&l->nodes);
-		wz_catalogue_release(&l->catalogue);
+		wz_packset_release(&j->list[i].set, mem);
+		wz_sim_list_close(&j->list[i].l);
 	}
 	wz_mem_free(mem, j->list, j->n * sizeof(*j->list));
 }
 
 static int open_list(struct job *j, struct list *l, struct wz_str path, struct wz_err *err)
 {
-	const struct wz_mem *mem = j->cli->mem;
-	const char *file[LISTS_MAX + 1];
-	uint32_t n = 0;
-	int r = wz_catalogue_init(&l->catalogue, mem);
+	int r = wz_sim_list_open(&l->l, &j->a->files, path, j->cli->mem, err);
 
-	if (r < 0)
-		return wz_err_set(err, r, "OutOfMemory", WZ_STR("no memory"));
-	for (uint32_t k = 0; k < j->a->nodes.n; k++)
-		file[n++] = j->a->nodes.item[k].ptr; /* views of argv: terminated */
-	file[n++] = path.ptr;
-	wz_sim_nodes_init(&l->nodes, mem, &l->catalogue);
-	wz_sim_tasks_init(&l->tasks, mem);
-	l->opened = true;
 	l->set = j->base;
-	l->set.trace = trace_name(path);
-	l->set.in = &l->in;
-	r = wz_trace_load(file, n, NULL, mem, &l->nodes, &l->tasks, err);
-	if (r == 0)
-		r = wz_pack_input_make(&l->nodes, &l->tasks, mem, &l->in, err);
-	l->ready = r == 0;
+	l->set.trace = l->l.name;
+	l->set.in = &l->l.in;
 	return r;
 }
 
@@ -208,20 +170,26 @@ static int run_all(struct job *j, const struct wz_list *lists, struct wz_err *er
 		r = open_list(j, &j->list[i], lists->item[i], err);
 	for (uint32_t i = 0; r == 0 && i < lists->n; i++) {
 		j->progress.before = i * runs;
-		r = wz_packset_run(&j->list[i].set, j->cli->mem, err);
+		if (j->a->bound)
+			r = wz_cli_bound_of(&j->list[i].set, (uint32_t)j->a->hold, j->cli->mem, &j->list[i].bound, err);
+		if (r == 0)
+			r = wz_packset_run(&j->list[i].set, j->cli->mem, err);
 	}
 	return r;
 }
 
 /* ---- output ---- */
 
-static void print_list(const struct job *j, const struct wz_packset *s, bool first)
+static void print_list(const struct job *j, const struct list *l, bool first)
 {
+	const struct wz_packset *s = &l->set;
 	struct wz_buf *out = &j->cli->out;
 
 	if (j->a->jsonl) {
 		for (uint32_t i = 0; i < wz_packset_runs(s); i++)
 			wz_packset_jsonl(s, i, out);
+		if (j->a->bound)
+			wz_cli_bound_jsonl(&l->bound, out);
 		return;
 	}
 	wz_buf_addz(out, first ? "" : "\n");
@@ -236,6 +204,8 @@ static void print_list(const struct job *j, const struct wz_packset *s, bool fir
 	wz_buf_add_u64(out, s->seed_to - s->seed_from + 1);
 	wz_buf_addz(out, s->seed_to > s->seed_from ? " seeds\n" : " seed\n");
 	wz_packset_table(s, out);
+	if (j->a->bound)
+		wz_cli_bound_row(&l->bound, out);
 }
 
 static int write_file(struct wz_buf *b, struct wz_str path, struct wz_err *err)
@@ -258,12 +228,13 @@ static int write_csv(const struct job *j, struct wz_err *err)
 
 static int write_html(const struct job *j, struct wz_str how, struct wz_err *err)
 {
-	struct wz_report_set set[LISTS_MAX] = {0};
+	struct wz_report_set set[WZ_SIM_LISTS_MAX] = {0};
 	struct wz_report report = {.set = set, .n_sets = j->n, .how = how, .version = wz_str(wz_version)};
 	struct wz_buf b;
 
 	for (uint32_t i = 0; i < j->n; i++)
-		set[i].runs = &j->list[i].set;
+		set[i] = (struct wz_report_set){.runs = &j->list[i].set,
+			.bound = j->a->bound ? j->list[i].bound.pct : NULL};
 	wz_buf_init(&b, j->cli->mem, WZ_REPORT_BYTES_MAX);
 	wz_report_html(&report, &b);
 	return write_file(&b, j->a->html, err);
@@ -284,7 +255,7 @@ static int output(const struct job *j, struct wz_str how, struct wz_err *err)
 	int r = 0;
 
 	for (uint32_t i = 0; i < j->n; i++)
-		print_list(j, &j->list[i].set, i == 0);
+		print_list(j, &j->list[i], i == 0);
 	if (j->a->csv.len)
 		r = write_csv(j, err);
 	if (r == 0 && j->a->html.len)
@@ -292,20 +263,13 @@ static int output(const struct job *j, struct wz_str how, struct wz_err *err)
 	return r;
 }
 
-static int check_args(const struct wz_verb *v, struct args *a, int operands, const struct wz_list **ret_lists)
+static int check_args(const struct wz_verb *v, const struct args *a, int operands, const struct wz_list **ret_lists)
 {
-	*ret_lists = a->trace.n ? &a->trace : &a->pods;
-	if (operands)
-		return wz_cli_usage(v, "sim pack takes options only: --nodes FILE --pods FILE");
-	if (a->trace.n && (a->nodes.n || a->pods.n))
-		return wz_cli_usage(v, "give --trace, or --nodes and --pods");
-	if (!a->trace.n && (!a->nodes.n || !a->pods.n))
-		return wz_cli_usage(v, "both --nodes FILE and --pods FILE are needed (or --trace FILE)");
-	if (a->nodes.n > LISTS_MAX || (*ret_lists)->n > LISTS_MAX)
-		return wz_cli_usage(v, "at most 64 files");
-	if (a->twice && !a->delay)
-		return wz_cli_usage(v, "--ack-twice needs --ack-delay");
-	return 0;
+	int r = wz_sim_files_check(v, &a->files, operands, ret_lists);
+
+	if (r == 0 && a->twice && !a->delay)
+		r = wz_cli_usage(v, "--ack-twice needs --ack-delay");
+	return r;
 }
 
 static void fill_base(struct job *j)
@@ -365,6 +329,7 @@ static int sim_pack(struct wz_cli *cli, const struct wz_verb *v, int argc, char 
 	} else if (a.list) {
 		r = list_policies(cli);
 	} else if ((r = check_args(v, &a, r, &lists)) == 0) {
+		a.bound = a.bound || a.hold;
 		r = expand(&a.placement, placement, &j.base.n_placements, &err);
 		j.base.placement = placement;
 		r = r < 0 ? wz_cli_usage(v, err.text) : run(&j, lists, wz_buf_str(&how));
