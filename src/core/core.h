@@ -21,7 +21,7 @@ struct wz_core;
 
 struct wz_core_options {
 	uint64_t seed;            /* node order and all random draws */
-	const char *policy;       /* NULL: the default */
+	const char *policy;       /* a policy, perhaps with parameters: "jigsaw:power=0.2" (policy.h); NULL: the default */
 	const struct wz_policy *custom; /* used instead of a name: one that is not in the table; outlives the core */
 	bool no_index;            /* evaluate every node for every decision: slow, for differential tests */
 	uint64_t start_timeout_us; /* deadline of a START; 0: 30 s */
