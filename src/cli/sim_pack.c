@@ -2,6 +2,7 @@
 /* `wz sim pack`: the inflation experiment over placements, pod lists and seeds. */
 #include "cli/sim_bound.h"
 #include "cli/sim_list.h"
+#include "cli/sim_placement.h"
 #include "os/file.h"
 #include "os/pool.h"
 #include "os/tty.h"
@@ -25,7 +26,7 @@ struct args {
 
 static const struct wz_opt opts[] = {
 	WZ_SIM_FILE_OPTS(struct args, files),
-	{"placement", 'P', WZ_OPT_LIST, "NAME,...", "policies to run; `all`; default jigsaw (see --list)",
+	{"placement", 'P', WZ_OPT_LIST, "NAME,...", "policies to run, with parameters (jigsaw:power=0.2); `all`; see --list",
 	 offsetof(struct args, placement), 0},
 	{"seeds", 's', WZ_OPT_RANGE, "A-B", "seeds of arrivals and node order; default 42", offsetof(struct args, seeds),
 	 UINT32_MAX},
@@ -83,41 +84,6 @@ static void show_progress(void *ctx, uint32_t done, uint32_t all)
 	wz_buf_add_u64(&b, p->all);
 	wz_buf_addz(&b, now == p->all ? " runs\r\033[K" : " runs");
 	(void)wz_fd_write_all(STDERR_FILENO, wz_buf_str(&b));
-}
-
-/* ---- placements ---- */
-
-static int expand(struct wz_list *placement, const char **ret, uint32_t *ret_n, struct wz_err *err)
-{
-	struct wz_list all = {0};
-
-	for (uint32_t i = 0; wz_policies[i]; i++)
-		all.item[all.n++] = wz_str(wz_policies[i]->name);
-	if (placement->n == 0)
-		placement->item[placement->n++] = wz_str(wz_policies[0]->name);
-	if (placement->n == 1 && wz_str_eq(placement->item[0], WZ_STR("all")))
-		*placement = all;
-	for (*ret_n = 0; *ret_n < placement->n; ++*ret_n) {
-		const struct wz_policy *p = wz_policy_find(placement->item[*ret_n]);
-		if (!p)
-			return wz_err_set(err, -ENOENT, "UnknownPolicy", WZ_STR("no placement policy is named \""),
-			                  placement->item[*ret_n], WZ_STR("\"; `wz sim pack --list` shows them"));
-		ret[*ret_n] = p->name;
-	}
-	return 0;
-}
-
-static int list_policies(struct wz_cli *cli)
-{
-	for (uint32_t i = 0; wz_policies[i]; i++) {
-		size_t from = cli->out.len;
-		wz_buf_addz(&cli->out, wz_policies[i]->name);
-		while (cli->out.len - from < 22)
-			wz_buf_addc(&cli->out, ' ');
-		wz_buf_addz(&cli->out, wz_policies[i]->summary);
-		wz_buf_addc(&cli->out, '\n');
-	}
-	return WZ_EXIT_OK;
 }
 
 /* ---- one list ---- */
@@ -318,23 +284,26 @@ static int sim_pack(struct wz_cli *cli, const struct wz_verb *v, int argc, char 
 	const struct wz_list *lists = NULL;
 	struct job j = {.cli = cli, .a = &a};
 	struct wz_err err = {0};
+	struct wz_arena arena;
 	struct wz_buf how;
 	int r;
 
+	wz_arena_init(&arena, cli->mem, 1024);
 	wz_buf_init(&how, cli->mem, 65536);
 	command_line(&how, argc, argv);
 	r = wz_cli_opts(v, &a, argc, argv);
 	if (r < 0) {
 		r = WZ_EXIT_USAGE;
 	} else if (a.list) {
-		r = list_policies(cli);
+		r = wz_placements_list(cli);
 	} else if ((r = check_args(v, &a, r, &lists)) == 0) {
 		a.bound = a.bound || a.hold;
-		r = expand(&a.placement, placement, &j.base.n_placements, &err);
+		r = wz_placements_expand(&a.placement, &arena, placement, &j.base.n_placements, &err);
 		j.base.placement = placement;
 		r = r < 0 ? wz_cli_usage(v, err.text) : run(&j, lists, wz_buf_str(&how));
 	}
 	wz_buf_release(&how);
+	wz_arena_release(&arena);
 	return r;
 }
 

@@ -105,6 +105,7 @@ uint64_t wz_core_digest(const struct wz_core *c)
 	h = wz_hash_u64(h, c->now_us);
 	h = wz_hash_u64(h, c->step);
 	h = wz_hash_u64(h, c->next_effect);
+	h = wz_hash_u64(h, wz_hash_u64(wz_hash_u64(c->pause.step, c->pause.seq), (uint32_t)c->pause.priority));
 	return wz_hash_u64(h, c->policy_hash);
 }
 

@@ -41,7 +41,7 @@ int wz_core_apply(struct wz_core *c, const struct wz_event *e, struct wz_err *er
 int wz_core_apply_effect(struct wz_core *c, const struct wz_effect *e, struct wz_err *err);
 
 /* Decides. Uses at most `budget` units of work (one unit: a waiting class looked at, or a task placed); 0: no limit.
- * The plan is overwritten. -ENOMEM leaves the state as it was and the plan empty. */
+ * Where it ended is one of the effects, and the next step goes on there. The plan is overwritten. -ENOMEM leaves the state as it was and the plan empty. */
 int wz_core_decide(struct wz_core *c, uint64_t budget, struct wz_plan *plan, struct wz_err *err);
 
 uint64_t wz_core_digest(const struct wz_core *c); /* of the whole state; O(1) */

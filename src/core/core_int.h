@@ -96,7 +96,7 @@ struct wz_order {
 int wz_order_class(struct wz_core *c, uint32_t shape, uint32_t tmin, uint32_t tmax, int32_t prio, uint32_t *ret);
 void wz_order_add(struct wz_core *c, uint32_t slot);    /* cannot fail: room was made by wz_order_class */
 void wz_order_remove(struct wz_core *c, uint32_t slot);
-void wz_order_begin(struct wz_core *c);                 /* cursors to the heads */
+void wz_order_begin(struct wz_core *c, bool go_on);     /* cursors to the heads, or to where the last step paused */
 uint32_t wz_order_next(struct wz_core *c);              /* class whose cursor job goes first, WZ_ID_NONE: none left */
 
 /* ---- ledger (ledger.c) ---- */
@@ -114,14 +114,17 @@ void wz_ledger_begin(struct wz_core *c);
 uint32_t wz_ledger_mark(const struct wz_core *c);
 void wz_ledger_rollback(struct wz_core *c, uint32_t mark);   /* to a mark; 0: all */
 void wz_ledger_end(struct wz_core *c);                       /* rolls all back and closes */
+void wz_ledger_observe(struct wz_core *c, uint32_t node); /* facts changed: notes whether they over-commit the node */
 void wz_ledger_rebuild_node(struct wz_core *c, uint32_t node); /* from the tasks on it */
 
 /* ---- fit (fit.c) ---- */
-struct wz_scratch { int32_t milli[WZ_NODE_DEVICES_MAX]; };
-/* Is the task feasible on the node now? WZ_REASON_NONE and *v filled when it is (v may point into *s), else the first
+struct wz_scratch { int32_t milli[WZ_NODE_DEVICES_MAX]; int64_t mem[WZ_NODE_DEVICES_MAX]; };
+/* Is the task feasible on the node now? WZ_REASON_NONE and *v filled when it is (v may point into *s), else a
  * blocker. Pure. O(1) usually, O(devices) where memory binds, O(devices^2) with links. */
 enum wz_reason wz_fit(const struct wz_core *c, const struct wz_shape *s, uint32_t node, struct wz_view *v,
                       struct wz_scratch *scratch);
+/* The blocker to tell a person: capacity before what is busy. The same answer to whether, by the careful path alone. */
+enum wz_reason wz_fit_why(const struct wz_core *c, const struct wz_shape *s, uint32_t node);
 enum wz_reason wz_fit_idle(const struct wz_core *c, const struct wz_shape *s, uint32_t node); /* if nothing ran */
 
 /* ---- index (index.c) ---- */
@@ -160,6 +163,7 @@ struct wz_inflight {
 	uint32_t n_heap, heap_cap;
 };
 int wz_inflight_add(struct wz_core *c, uint64_t id, uint32_t kind, uint32_t task, uint64_t deadline_us);
+uint64_t wz_flight_hash(const struct wz_flight *f); /* its part of the digest */
 uint32_t wz_inflight_find(const struct wz_core *c, uint64_t id); /* slot or WZ_ID_NONE */
 void wz_inflight_drop(struct wz_core *c, uint32_t slot);
 uint32_t wz_inflight_due(const struct wz_core *c, uint64_t now_us); /* slot whose deadline has passed, or WZ_ID_NONE */
@@ -174,7 +178,10 @@ struct wz_core {
 	struct wz_mem mem;
 	uint64_t seed, now_us, step, next_effect;
 	uint64_t start_timeout_us, stop_timeout_us;
-	uint64_t sum;              /* sum of the hashes of nodes, jobs, tasks, classes' reasons, demand */
+	/* Where the budget of step `pause.step` ended, in the order of waiting jobs. The step after it, if it has a
+	 * budget too, goes on there, so that every job is looked at however small the budget; others begin with the first. */
+	struct { uint64_t step, seq; int32_t priority; } pause;
+	uint64_t sum;              /* sum of the hashes of nodes, jobs, tasks, deadlines, classes' reasons, demand */
 	struct wz_catalogue catalogue;
 	struct wz_model_state model;
 	struct wz_shapes shapes;

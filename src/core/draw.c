@@ -33,7 +33,7 @@ struct wz_draw wz_draw_of(const struct wz_catalogue *c, uint32_t model)
 	if (m->cu_milli)
 		d.price_musd = (int32_t)wz_muldiv(m->cu_milli, PRICE_100_CU_MUSD, 100000);
 	for (size_t i = 0; i < WZ_ARRAY_LEN(stated); i++) {
-		if (!wz_str_eq(wz_str(stated[i].name), wz_str(m->name)))
+		if (stated[i].name[0] != m->name[0] || !wz_str_eq(wz_str(stated[i].name), wz_str(m->name)))
 			continue;
 		d.price_musd = stated[i].draw.price_musd;
 		d.idle_w = stated[i].draw.full_w ? stated[i].draw.idle_w : d.idle_w;

@@ -57,6 +57,8 @@ static int check_node(const struct wz_ev_node *e, const struct wz_catalogue *cat
 	if (e->n_labels > WZ_NODE_LABELS_MAX)
 		return wz_err_set(err, -E2BIG, "TooManyLabels", WZ_STR("node "), e->name,
 		                  WZ_STR(" has more than 256 labels"));
+	if ((e->n_devices && !e->device) || (e->n_labels && !e->label))
+		return wz_err_set(err, -EINVAL, "BadNode", WZ_STR("node "), e->name, WZ_STR(" counts what it does not list"));
 	for (uint32_t i = 0; i < e->n_devices; i++) {
 		int r = check_device(&e->device[i], cat, err);
 		if (r < 0)
@@ -220,8 +222,9 @@ int wz_model_node_join(struct wz_model_state *m, const struct wz_catalogue *cat,
 	if (!known) { /* the place among the devices stays with the id */
 		*n = (struct wz_node){.first_dev = n->first_dev, .dev_cap = n->dev_cap, .head_task = WZ_ID_NONE};
 		n->order = (uint32_t)(wz_hash_str(wz_mix64(m->order_seed), e->name) >> 32);
-		m->order_stale = true;
 	}
+	if (!known || n->rank == WZ_ID_NONE) /* new, or back after others were ranked without it */
+		m->order_stale = true;
 	if (n->dev_cap < e->n_devices) {
 		memcpy(&m->dev[m->n_devs], &m->dev[n->first_dev], n->n_dev * sizeof(*m->dev));
 		n->first_dev = m->n_devs;
@@ -238,7 +241,8 @@ int wz_model_node_join(struct wz_model_state *m, const struct wz_catalogue *cat,
 		m->n_label += 2 * e->n_labels;
 	}
 	n->n_labels = e->n_labels;
-	memcpy(&m->label[n->first_label], label, 2 * e->n_labels * sizeof(label[0]));
+	if (e->n_labels)
+		memcpy(&m->label[n->first_label], label, 2 * e->n_labels * sizeof(label[0]));
 	n->class_id = class_of(m, e);
 	fill_node(m, n, e);
 	supply_change(m, n, 1);

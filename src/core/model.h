@@ -27,6 +27,7 @@ struct wz_node {
 	uint16_t model;                  /* of all devices, or WZ_MODEL_MIXED, or WZ_MODEL_NONE */
 	uint8_t flags;
 	uint8_t kinds;                   /* bit k: hosts tasks of kind k, see wz_task_kind */
+	bool over;                       /* facts over-commit it: something free is negative. Never by a decision (I1) */
 	int32_t tasks_free;              /* INT32_MAX: no limit */
 	uint32_t first_dev;
 	uint32_t rank;                   /* position in the stable order; ties of every choice go to the lower */
@@ -107,12 +108,15 @@ void wz_model_refresh(struct wz_model_state *m, uint32_t node); /* gpu_free, gpu
 
 /* Effective capacity: a failed device gives nothing. */
 static inline int32_t wz_device_milli(const struct wz_device *d) { return d->health == WZ_HEALTH_FAILED ? 0 : d->milli; }
-/* Device memory that goes with `milli` of compute when no amount was named; 0 when the size is not known. */
+/* Device memory that goes with `milli` of compute when no amount was named, all of it at most; 0 when the size is not
+ * known. Exact, and without overflow: mem = q x capacity + r. */
 static inline int64_t wz_device_mem_share(const struct wz_device *d, int32_t milli)
 {
-	if (d->milli == WZ_WHOLE) /* nearly always: a division by a constant */
-		return d->mem * milli / WZ_WHOLE;
-	return d->milli > 0 ? d->mem * milli / d->milli : 0;
+	if (milli >= d->milli)
+		return d->mem;
+	if (d->milli == WZ_WHOLE) /* nearly always: divisions by a constant */
+		return d->mem / WZ_WHOLE * milli + d->mem % WZ_WHOLE * milli / WZ_WHOLE;
+	return d->mem / d->milli * milli + d->mem % d->milli * milli / d->milli;
 }
 int wz_model_order(struct wz_model_state *m); /* deals ranks when stale: by (order, id); O(n log n); -ENOMEM */
 uint64_t wz_model_node_hash(const struct wz_model_state *m, uint32_t node); /* facts only, no live readings */

@@ -47,7 +47,7 @@ struct wz_view {
 	const struct wz_device *dev;  /* [n_dev] */
 	const int32_t *milli;         /* free compute of each device */
 	const int64_t *mem;           /* free bytes of each device */
-	struct wz_need need;          /* what the shape takes here: count, milli and bytes of each device */
+	struct wz_need need;          /* what the shape takes here of each device; mem 0: the share that goes with milli */
 };
 
 struct wz_policy_ctx {
