@@ -315,7 +315,7 @@ int wz_cli_bound_of(const struct wz_packset *s, uint32_t hold_percent, const str
 	return r;
 }
 
-void wz_cli_bound_row(const struct wz_cli_bound *b, struct wz_buf *out)
+void wz_cli_bound_row(const struct wz_cli_bound *b, uint32_t name_width, struct wz_buf *out)
 {
 	static const unsigned points_shown[] = {90, 95, 100, 130};
 	size_t from = out->len;
@@ -335,7 +335,7 @@ void wz_cli_bound_row(const struct wz_cli_bound *b, struct wz_buf *out)
 			wz_buf_addc(&t, '-');
 		else
 			wz_buf_add_fixed(&t, (int64_t)(v * 100 + 0.5), 2);
-		while (out->status == 0 && out->len - from + t.len < 29 + 11 * i)
+		while (out->status == 0 && out->len - from + t.len < name_width + 8 + 11 * i)
 			wz_buf_addc(out, ' ');
 		wz_buf_add(out, wz_buf_str(&t));
 	}

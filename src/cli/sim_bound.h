@@ -18,7 +18,7 @@ struct wz_cli_bound {
 int wz_cli_bound_of(const struct wz_packset *s, uint32_t hold_percent, const struct wz_mem *mem,
                     struct wz_cli_bound *ret, struct wz_err *err);
 /* A row of the table of wz_packset_table, and a JSON line of its own. */
-void wz_cli_bound_row(const struct wz_cli_bound *b, struct wz_buf *out);
+void wz_cli_bound_row(const struct wz_cli_bound *b, uint32_t name_width, struct wz_buf *out);
 void wz_cli_bound_jsonl(const struct wz_cli_bound *b, struct wz_buf *out);
 
 #endif

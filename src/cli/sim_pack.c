@@ -20,8 +20,8 @@ struct args {
 	struct wz_range seeds;
 	uint64_t workers, loss, twice, refuse, delay;
 	struct wz_str csv, html;
-	uint64_t hold;
-	bool jsonl, list, no_index, check, quiet, bound;
+	uint64_t hold, explain, explain_at;
+	bool jsonl, list, no_index, check, quiet, bound, power;
 };
 
 static const struct wz_opt opts[] = {
@@ -40,6 +40,11 @@ static const struct wz_opt opts[] = {
 	{"bound", 'b', WZ_OPT_FLAG, NULL, "show what no policy can exceed (an LP bound)", offsetof(struct args, bound), 0},
 	{"hold-prefix", 0, WZ_OPT_U64, "PERCENT", "the bound when what arrived until then is held; implies --bound",
 	 offsetof(struct args, hold), 130},
+	{"power", 0, WZ_OPT_FLAG, NULL, "measure power and price too", offsetof(struct args, power), 0},
+	{"explain", 0, WZ_OPT_U64, "N", "the reasons of N placements in words, for the first seed", offsetof(struct args, explain),
+	 1000000},
+	{"explain-at", 0, WZ_OPT_U64, "PERCENT", "from this percent of arrivals on; default 90",
+	 offsetof(struct args, explain_at), 130},
 	{"check", 0, WZ_OPT_FLAG, NULL, "check all invariants after every arrival (slow)", offsetof(struct args, check), 0},
 	{"no-index", 0, WZ_OPT_FLAG, NULL, "look at every node for every decision (slow; the same result)",
 	 offsetof(struct args, no_index), 0},
@@ -156,6 +161,8 @@ static void print_list(const struct job *j, const struct list *l, bool first)
 			wz_packset_jsonl(s, i, out);
 		if (j->a->bound)
 			wz_cli_bound_jsonl(&l->bound, out);
+		if (j->a->power)
+			wz_packset_draw_jsonl(s, out);
 		return;
 	}
 	wz_buf_addz(out, first ? "" : "\n");
@@ -171,7 +178,11 @@ static void print_list(const struct job *j, const struct list *l, bool first)
 	wz_buf_addz(out, s->seed_to > s->seed_from ? " seeds\n" : " seed\n");
 	wz_packset_table(s, out);
 	if (j->a->bound)
-		wz_cli_bound_row(&l->bound, out);
+		wz_cli_bound_row(&l->bound, wz_packset_name_width(s), out);
+	if (j->a->power) {
+		wz_buf_addc(out, '\n');
+		wz_packset_draw_table(s, out);
+	}
 }
 
 static int write_file(struct wz_buf *b, struct wz_str path, struct wz_err *err)
@@ -216,13 +227,38 @@ static void command_line(struct wz_buf *b, int argc, char **argv)
 	}
 }
 
+/* Runs the first seed again, for its words. */
+static int explain(const struct job *j, const struct wz_packset *s, struct wz_err *err)
+{
+	struct wz_pack_result *result = wz_mem_alloc(j->cli->mem, sizeof(*result));
+	int r = result ? 0 : wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory"));
+
+	for (uint32_t p = 0; r == 0 && p < s->n_placements; p++) {
+		struct wz_pack_options o = s->base;
+		o.placement = s->placement[p];
+		o.seed = s->seed_from;
+		o.no_curves = true;
+		o.explain = (uint32_t)j->a->explain;
+		o.explain_at = (uint32_t)j->a->explain_at;
+		o.words = &j->cli->out;
+		wz_buf_addc(o.words, '\n');
+		wz_buf_addz(o.words, o.placement);
+		wz_buf_addz(o.words, " explains:\n");
+		r = wz_pack_run(s->in, &o, j->cli->mem, result, err);
+	}
+	wz_mem_free(j->cli->mem, result, sizeof(*result));
+	return r;
+}
+
 static int output(const struct job *j, struct wz_str how, struct wz_err *err)
 {
 	int r = 0;
 
 	for (uint32_t i = 0; i < j->n; i++)
 		print_list(j, &j->list[i], i == 0);
-	if (j->a->csv.len)
+	for (uint32_t i = 0; r == 0 && j->a->explain && i < j->n; i++)
+		r = explain(j, &j->list[i].set, err);
+	if (r == 0 && j->a->csv.len)
 		r = write_csv(j, err);
 	if (r == 0 && j->a->html.len)
 		r = write_html(j, how, err);
@@ -233,6 +269,8 @@ static int check_args(const struct wz_verb *v, const struct args *a, int operand
 {
 	int r = wz_sim_files_check(v, &a->files, operands, ret_lists);
 
+	if (r == 0 && a->jsonl && a->explain)
+		r = wz_cli_usage(v, "--explain is for people: not with --jsonl");
 	if (r == 0 && a->twice && !a->delay)
 		r = wz_cli_usage(v, "--ack-twice needs --ack-delay");
 	return r;
@@ -246,7 +284,7 @@ static void fill_base(struct job *j)
 	j->base.seed_to = a->seeds.last;
 	j->base.workers = (uint32_t)a->workers;
 	j->base.stop = &interrupted;
-	j->base.base = (struct wz_pack_options){.no_index = a->no_index, .check = a->check,
+	j->base.base = (struct wz_pack_options){.no_index = a->no_index, .check = a->check, .draw = a->power,
 		.faults = {.delay_us = a->delay, .loss_ppm = (uint32_t)a->loss, .twice_ppm = (uint32_t)a->twice,
 			   .refuse_ppm = (uint32_t)a->refuse}};
 	if (!a->quiet && wz_tty_is(STDERR_FILENO)) {
@@ -279,7 +317,7 @@ static int run(struct job *j, const struct wz_list *lists, struct wz_str how)
 
 static int sim_pack(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
 {
-	struct args a = {.seeds = {42, 42}};
+	struct args a = {.seeds = {42, 42}, .explain_at = 90};
 	const char *placement[WZ_LIST_MAX];
 	const struct wz_list *lists = NULL;
 	struct job j = {.cli = cli, .a = &a};

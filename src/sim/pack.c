@@ -4,6 +4,7 @@
 #include "sim/pack.h"
 
 #include "base/hash.h"
+#include "core/draw.h"
 #include "core/policies/frag.h"
 #include "os/clock.h"
 
@@ -93,6 +94,9 @@ struct run {
 	bool faulty;               /* hands make mistakes: what is held is looked up, not counted */
 	int64_t used_in[WZ_PACK_PERCENT + 1], count_in[WZ_PACK_PERCENT + 1];
 	double frag_in[WZ_PACK_PERCENT + 1], ratio_in[WZ_PACK_PERCENT + 1];
+	struct wz_draw_sum draw;   /* of all nodes now */
+	double power_in[WZ_PACK_PERCENT + 1], price_in[WZ_PACK_PERCENT + 1];
+	uint32_t explained;
 	uint32_t *sample;          /* ns of each decision */
 	uint32_t n_samples;
 };
@@ -150,6 +154,31 @@ static int64_t frag_of_node(const struct run *x, uint32_t node)
 	return wz_frag_of(x->frag, n, n->cpu_free, &m->dev_milli[n->first_dev]);
 }
 
+static void add_draw(struct run *x, uint32_t node, int sign)
+{
+	struct wz_draw_sum d = wz_draw_node(wz_core_catalogue(x->core), wz_core_model(x->core), node);
+
+	x->draw.watts += sign * d.watts;
+	x->draw.price_musd += sign * d.price_musd;
+}
+
+/* What is measured between decisions is a sum over nodes: a node leaves it before it changes and comes back after. */
+static void take_node(struct run *x, uint32_t node)
+{
+	if (!x->o->no_curves)
+		x->frag_sum -= frag_of_node(x, node);
+	if (x->o->draw)
+		add_draw(x, node, -1);
+}
+
+static void return_node(struct run *x, uint32_t node)
+{
+	if (!x->o->no_curves)
+		x->frag_sum += frag_of_node(x, node);
+	if (x->o->draw)
+		add_draw(x, node, 1);
+}
+
 static int start(struct run *x, uint32_t n_arrivals, struct wz_err *err)
 {
 	struct wz_core_options co = {.seed = x->o->seed, .policy = x->o->placement, .no_index = x->o->no_index};
@@ -169,23 +198,72 @@ static int start(struct run *x, uint32_t n_arrivals, struct wz_err *err)
 	r = wz_pack_join(x->core, x->in->nodes, err);
 	if (r == 0)
 		r = state_workload(x, err);
-	for (uint32_t i = 0; r == 0 && !x->o->no_curves && i < x->in->nodes->n; i++)
-		x->frag_sum += frag_of_node(x, i);
+	for (uint32_t i = 0; r == 0 && i < x->in->nodes->n; i++)
+		return_node(x, i);
+	return r;
+}
+
+static void add_task(const struct wz_sim_task *t, struct wz_buf *b)
+{
+	wz_buf_add(b, t->name);
+	wz_buf_addz(b, " (");
+	if (t->gpus == 0) {
+		wz_buf_addz(b, "no device");
+	} else if (t->milli < WZ_WHOLE) {
+		wz_buf_add_fixed(b, t->milli, 3);
+		wz_buf_addz(b, t->gpus == 1 ? " device" : " each of several devices");
+	} else {
+		wz_buf_add_u64(b, t->gpus);
+		wz_buf_addz(b, t->gpus == 1 ? " device" : " devices");
+	}
+	wz_buf_addz(b, ", ");
+	wz_buf_add_fixed(b, t->cpu_milli / 100, 1);
+	wz_buf_addz(b, " CPU)");
+}
+
+/* `job` is 1 + the number of the arrival, 100 x arrived / capacity is what arrived before it. */
+static int say_why(struct run *x, const struct wz_effect *e, const struct wz_sim_task *t, struct wz_err *err)
+{
+	const struct wz_ev_node *n = &x->in->nodes->node[e->place.node.v];
+	struct wz_buf *b = x->o->words;
+	int r;
+
+	if (x->explained >= x->o->explain || x->arrived * 100 < x->in->capacity_milli * x->o->explain_at)
+		return 0;
+	x->explained++;
+	wz_buf_add_fixed(b, (int64_t)(x->arrived * 10000 / x->in->capacity_milli), 2);
+	wz_buf_addz(b, " %: ");
+	add_task(t, b);
+	wz_buf_addz(b, " goes to ");
+	wz_buf_add(b, n->name);
+	if (n->n_devices) {
+		wz_buf_addz(b, " (");
+		wz_buf_add_u64(b, n->n_devices);
+		wz_buf_addz(b, " x ");
+		wz_buf_add(b, wz_sim_nodes_model_name(x->in->nodes, n->device[0].model));
+		wz_buf_addc(b, ')');
+	}
+	wz_buf_addz(b, ". ");
+	r = wz_core_explain_choice(x->core, e, b, err);
+	wz_buf_addc(b, '\n');
 	return r;
 }
 
 /* Applies the plan and enacts it. Counts what now holds; returns whether `job` was started. */
-static int enact_plan(struct run *x, uint64_t job, bool *ret_started, struct wz_err *err)
+static int enact_plan(struct run *x, const struct wz_sim_task *t, uint64_t job, bool *ret_started, struct wz_err *err)
 {
 	for (uint32_t i = 0; i < x->plan.n; i++) {
 		const struct wz_effect *e = &x->plan.effect[i];
 		bool starts = e->kind == WZ_EF_START;
-		int r;
-		if (starts && !x->o->no_curves)
-			x->frag_sum -= frag_of_node(x, e->place.node.v);
-		r = wz_core_apply_effect(x->core, e, err);
-		if (r == 0 && starts && !x->o->no_curves)
-			x->frag_sum += frag_of_node(x, e->place.node.v);
+		int r = 0;
+		if (starts && x->o->explain)
+			r = say_why(x, e, t, err);
+		if (starts)
+			take_node(x, e->place.node.v);
+		if (r == 0)
+			r = wz_core_apply_effect(x->core, e, err);
+		if (r == 0 && starts)
+			return_node(x, e->place.node.v);
 		if (r == 0)
 			r = wz_enact_effect(&x->enact, x->core, e, err);
 		if (r < 0)
@@ -195,7 +273,7 @@ static int enact_plan(struct run *x, uint64_t job, bool *ret_started, struct wz_
 	return 0;
 }
 
-static int step(struct run *x, uint64_t job, bool *ret_started, struct wz_err *err)
+static int step(struct run *x, const struct wz_sim_task *t, uint64_t job, bool *ret_started, struct wz_err *err)
 {
 	struct wz_event e = {.kind = WZ_EV_STEP, .time_us = x->time_us};
 	int r = wz_enact_until(&x->enact, x->core, x->time_us, err);
@@ -204,7 +282,7 @@ static int step(struct run *x, uint64_t job, bool *ret_started, struct wz_err *e
 		r = wz_core_apply(x->core, &e, err);
 	if (r == 0)
 		r = wz_core_decide(x->core, 0, &x->plan, err);
-	return r == 0 ? enact_plan(x, job, ret_started, err) : r;
+	return r == 0 ? enact_plan(x, t, job, ret_started, err) : r;
 }
 
 /* One arrival, all that the core does for it. */
@@ -217,7 +295,7 @@ static int arrive(struct run *x, const struct wz_sim_task *t, uint64_t job, bool
 	e.u.submit.profile = wz_sim_task_profile(x->in->tasks, t);
 	r = wz_core_apply(x->core, &e, err);
 	if (r == 0)
-		r = step(x, job, ret_started, err);
+		r = step(x, t, job, ret_started, err);
 	if (r == 0 && !*ret_started) {
 		struct wz_event cancel = {.kind = WZ_EV_JOB_CANCELLED, .time_us = x->time_us};
 		cancel.u.job.job = job;
@@ -233,8 +311,9 @@ static void look_up(struct run *x)
 	wz_core_stats(x->core, &stats);
 	x->used = stats.gpu_milli_held;
 	x->frag_sum = 0;
-	for (uint32_t i = 0; !x->o->no_curves && i < x->in->nodes->n; i++)
-		x->frag_sum += frag_of_node(x, i);
+	x->draw = (struct wz_draw_sum){0};
+	for (uint32_t i = 0; i < x->in->nodes->n; i++)
+		return_node(x, i);
 }
 
 static void measure(struct run *x, const struct wz_sim_task *t, bool started, struct wz_pack_result *res)
@@ -261,6 +340,8 @@ static void measure(struct run *x, const struct wz_sim_task *t, bool started, st
 	x->used_in[at] += (int64_t)x->used;
 	x->frag_in[at] += fragment;
 	x->ratio_in[at] += idle > 0 ? 100 * fragment / idle : 0;
+	x->power_in[at] += (double)x->draw.watts;
+	x->price_in[at] += (double)x->draw.price_musd / 1000;
 	x->count_in[at]++;
 }
 
@@ -269,7 +350,7 @@ static void curves(const struct run *x, struct wz_pack_result *res)
 	double cap = (double)x->in->capacity_milli;
 
 	for (int p = 0; p < WZ_PACK_PERCENT; p++) {
-		double n = 0, used = 0, frag = 0, ratio = 0;
+		double n = 0, used = 0, frag = 0, ratio = 0, power = 0, price = 0;
 		/* An empty bin takes its neighbours. */
 		int reach = x->count_in[p] ? 0 : 1;
 		for (int q = p - reach; q <= p + reach; q++) {
@@ -279,10 +360,14 @@ static void curves(const struct run *x, struct wz_pack_result *res)
 			used += (double)x->used_in[q];
 			frag += x->frag_in[q];
 			ratio += x->ratio_in[q];
+			power += x->power_in[q];
+			price += x->price_in[q];
 		}
 		res->allocated[p] = n > 0 ? 100 * used / n / cap : (double)NAN;
 		res->fragmented[p] = n > 0 ? 100 * frag / n / cap : (double)NAN;
 		res->frag_ratio[p] = n > 0 ? ratio / n : (double)NAN;
+		res->power_w[p] = n > 0 && x->o->draw ? power / n : (double)NAN;
+		res->price_usd[p] = n > 0 && x->o->draw ? price / n : (double)NAN;
 	}
 }
 

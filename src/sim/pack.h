@@ -40,12 +40,18 @@ struct wz_pack_options {
 	bool check;                     /* all invariants after every arrival: slow */
 	struct wz_enact_options faults; /* zero: perfect hands */
 	const struct wz_arrivals *arrivals; /* NULL: made from the seed */
+	bool draw;                      /* measure power and price too */
+	uint32_t explain;               /* this many placements in words, */
+	uint32_t explain_at;            /* from this percent of arrivals on */
+	struct wz_buf *words;           /* appended to: a line each */
 };
 
 struct wz_pack_result {
 	double allocated[WZ_PACK_PERCENT];  /* percent of capacity; NAN where nothing arrived near */
 	double fragmented[WZ_PACK_PERCENT]; /* fragment amount, percent of capacity */
 	double frag_ratio[WZ_PACK_PERCENT]; /* fragment amount, percent of what is idle */
+	double power_w[WZ_PACK_PERCENT];    /* of all nodes (core/draw.h), and US dollars an hour of devices in use; */
+	double price_usd[WZ_PACK_PERCENT];  /* NAN unless measured */
 	uint64_t arrived[WZ_PACK_CLASSES], rejected[WZ_PACK_CLASSES];
 	uint64_t rejected_milli[WZ_PACK_CLASSES];
 	uint64_t decisions, cpu_ns, p50_ns, p99_ns;
