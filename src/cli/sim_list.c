@@ -51,6 +51,11 @@ int wz_sim_list_open(struct wz_sim_list *l, const struct wz_sim_files *f, struct
 	return r;
 }
 
+int wz_sim_list_more(struct wz_sim_list *l, struct wz_str path, struct wz_sim_tasks *ret, struct wz_err *err)
+{
+	return wz_trace_load(&path.ptr, 1, NULL, l->nodes.mem, &l->nodes, ret, err);
+}
+
 void wz_sim_list_close(struct wz_sim_list *l)
 {
 	if (!l->opened)

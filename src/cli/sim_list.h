@@ -32,6 +32,8 @@ struct wz_sim_list {
 /* Zeroed before; then releasable whatever it returns. */
 int wz_sim_list_open(struct wz_sim_list *l, const struct wz_sim_files *f, struct wz_str path, const struct wz_mem *mem,
                      struct wz_err *err);
+/* More work for the same cluster, read from one file: into a struct that was inited. */
+int wz_sim_list_more(struct wz_sim_list *l, struct wz_str path, struct wz_sim_tasks *ret, struct wz_err *err);
 void wz_sim_list_close(struct wz_sim_list *l);
 
 #endif

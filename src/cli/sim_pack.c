@@ -19,7 +19,7 @@ struct args {
 	struct wz_list placement;
 	struct wz_range seeds;
 	uint64_t workers, loss, twice, refuse, delay;
-	struct wz_str csv, html;
+	struct wz_str csv, html, order, teach;
 	uint64_t hold, explain, explain_at;
 	bool jsonl, list, no_index, check, quiet, bound, power;
 };
@@ -40,6 +40,9 @@ static const struct wz_opt opts[] = {
 	{"bound", 'b', WZ_OPT_FLAG, NULL, "show what no policy can exceed (an LP bound)", offsetof(struct args, bound), 0},
 	{"hold-prefix", 0, WZ_OPT_U64, "PERCENT", "the bound when what arrived until then is held; implies --bound",
 	 offsetof(struct args, hold), 130},
+	{"order", 0, WZ_OPT_STRING, "NAME", "arrivals: shuffled, file, largest-first, smallest-first",
+	 offsetof(struct args, order), 0},
+	{"teach", 0, WZ_OPT_STRING, "FILE", "policies first see this work come and go", offsetof(struct args, teach), 0},
 	{"power", 0, WZ_OPT_FLAG, NULL, "measure power and price too", offsetof(struct args, power), 0},
 	{"explain", 0, WZ_OPT_U64, "N", "the reasons of N placements in words, for the first seed", offsetof(struct args, explain),
 	 1000000},
@@ -96,6 +99,7 @@ static void show_progress(void *ctx, uint32_t done, uint32_t all)
 /* A list and the runs on it; all are kept until the report is written. */
 struct list {
 	struct wz_sim_list l;
+	struct wz_sim_tasks lessons;
 	struct wz_packset set;
 	struct wz_cli_bound bound;
 };
@@ -115,6 +119,8 @@ static void close_lists(struct job *j)
 
 	for (uint32_t i = 0; i < j->n; i++) {
 		wz_packset_release(&j->list[i].set, mem);
+		if (j->list[i].l.opened)
+			wz_sim_tasks_release(&j->list[i].lessons);
 		wz_sim_list_close(&j->list[i].l);
 	}
 	wz_mem_free(mem, j->list, j->n * sizeof(*j->list));
@@ -127,6 +133,12 @@ static int open_list(struct job *j, struct list *l, struct wz_str path, struct w
 	l->set = j->base;
 	l->set.trace = l->l.name;
 	l->set.in = &l->l.in;
+	if (l->l.opened)
+		wz_sim_tasks_init(&l->lessons, j->cli->mem);
+	if (r == 0 && j->a->teach.len) {
+		r = wz_sim_list_more(&l->l, j->a->teach, &l->lessons, err);
+		l->set.base.teach = &l->lessons;
+	}
 	return r;
 }
 
@@ -265,12 +277,19 @@ static int output(const struct job *j, struct wz_str how, struct wz_err *err)
 	return r;
 }
 
-static int check_args(const struct wz_verb *v, const struct args *a, int operands, const struct wz_list **ret_lists)
+static int check_args(const struct wz_verb *v, struct args *a, int operands, const struct wz_list **ret_lists,
+                      enum wz_arrive_order *ret_order)
 {
 	int r = wz_sim_files_check(v, &a->files, operands, ret_lists);
 
+	a->bound = a->bound || a->hold;
 	if (r == 0 && a->jsonl && a->explain)
 		r = wz_cli_usage(v, "--explain is for people: not with --jsonl");
+	while (r == 0 && a->order.len && !wz_str_eq(a->order, wz_str(wz_arrive_order_name[*ret_order])))
+		if (++*ret_order == WZ_ARRIVE_ORDERS)
+			r = wz_cli_usage(v, "--order is shuffled, file, largest-first or smallest-first");
+	if (r == 0 && a->bound && *ret_order != WZ_ARRIVE_SHUFFLED)
+		r = wz_cli_usage(v, "--bound is for shuffled arrivals");
 	if (r == 0 && a->twice && !a->delay)
 		r = wz_cli_usage(v, "--ack-twice needs --ack-delay");
 	return r;
@@ -284,7 +303,7 @@ static void fill_base(struct job *j)
 	j->base.seed_to = a->seeds.last;
 	j->base.workers = (uint32_t)a->workers;
 	j->base.stop = &interrupted;
-	j->base.base = (struct wz_pack_options){.no_index = a->no_index, .check = a->check, .draw = a->power,
+	j->base.base = (struct wz_pack_options){.order = j->base.base.order, .no_index = a->no_index, .check = a->check, .draw = a->power,
 		.faults = {.delay_us = a->delay, .loss_ppm = (uint32_t)a->loss, .twice_ppm = (uint32_t)a->twice,
 			   .refuse_ppm = (uint32_t)a->refuse}};
 	if (!a->quiet && wz_tty_is(STDERR_FILENO)) {
@@ -334,8 +353,7 @@ static int sim_pack(struct wz_cli *cli, const struct wz_verb *v, int argc, char 
 		r = WZ_EXIT_USAGE;
 	} else if (a.list) {
 		r = wz_placements_list(cli);
-	} else if ((r = check_args(v, &a, r, &lists)) == 0) {
-		a.bound = a.bound || a.hold;
+	} else if ((r = check_args(v, &a, r, &lists, &j.base.base.order)) == 0) {
 		r = wz_placements_expand(&a.placement, &arena, placement, &j.base.n_placements, &err);
 		j.base.placement = placement;
 		r = r < 0 ? wz_cli_usage(v, err.text) : run(&j, lists, wz_buf_str(&how));

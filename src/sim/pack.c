@@ -10,6 +10,7 @@
 
 #include <math.h>
 
+#define LESSONS (1ULL << 40)  /* number of the first job that is only shown */
 #define ARRIVAL_US 1000000ULL /* virtual time between arrivals */
 
 const char *const wz_pack_class_name[WZ_PACK_CLASSES] = {"cpu", "share", "one", "multi"};
@@ -179,6 +180,31 @@ static void return_node(struct run *x, uint32_t node)
 		add_draw(x, node, 1);
 }
 
+/* The policy learns a mix from work that comes and is withdrawn before anything is decided. */
+static int teach(struct run *x, struct wz_err *err)
+{
+	const struct wz_sim_tasks *t = x->o->teach;
+	uint32_t *at = wz_mem_alloc(x->mem, t->n * sizeof(*at));
+	struct wz_rng rng;
+	int r = at ? 0 : wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory to teach"));
+
+	wz_rng_seed(&rng, x->o->seed);
+	for (uint32_t i = 0; r == 0 && i < t->n; i++)
+		at[i] = i;
+	if (r == 0)
+		wz_rng_shuffle_u32(&rng, at, t->n);
+	for (uint32_t i = 0; r == 0 && i < t->n; i++) {
+		struct wz_event e = {.kind = WZ_EV_JOB_SUBMITTED}, cancel = {.kind = WZ_EV_JOB_CANCELLED};
+		e.u.submit.job = cancel.u.job.job = LESSONS + i;
+		e.u.submit.profile = wz_sim_task_profile(t, &t->task[at[i]]);
+		r = wz_core_apply(x->core, &e, err);
+		if (r == 0)
+			r = wz_core_apply(x->core, &cancel, err);
+	}
+	wz_mem_free(x->mem, at, t->n * sizeof(*at));
+	return r;
+}
+
 static int start(struct run *x, uint32_t n_arrivals, struct wz_err *err)
 {
 	struct wz_core_options co = {.seed = x->o->seed, .policy = x->o->placement, .no_index = x->o->no_index};
@@ -198,6 +224,8 @@ static int start(struct run *x, uint32_t n_arrivals, struct wz_err *err)
 	r = wz_pack_join(x->core, x->in->nodes, err);
 	if (r == 0)
 		r = state_workload(x, err);
+	if (r == 0 && x->o->teach)
+		r = teach(x, err);
 	for (uint32_t i = 0; r == 0 && i < x->in->nodes->n; i++)
 		return_node(x, i);
 	return r;
@@ -451,7 +479,7 @@ int wz_pack_run(const struct wz_pack_input *in, const struct wz_pack_options *o,
 
 	*ret = (struct wz_pack_result){0};
 	if (!a) {
-		r = wz_arrivals_make(in->tasks, in->capacity_milli, o->seed, mem, &made);
+		r = wz_arrivals_make_ordered(in->tasks, in->capacity_milli, o->seed, o->order, mem, &made);
 		a = &made;
 	}
 	if (r < 0)

@@ -40,6 +40,8 @@ struct wz_pack_options {
 	bool check;                     /* all invariants after every arrival: slow */
 	struct wz_enact_options faults; /* zero: perfect hands */
 	const struct wz_arrivals *arrivals; /* NULL: made from the seed */
+	enum wz_arrive_order order;     /* of those made */
+	const struct wz_sim_tasks *teach; /* work that the policy sees first: submitted in a shuffled order and cancelled */
 	bool draw;                      /* measure power and price too */
 	uint32_t explain;               /* this many placements in words, */
 	uint32_t explain_at;            /* from this percent of arrivals on */

@@ -50,6 +50,8 @@ static void say_remainder(const struct jigsaw *j, const struct wz_view *v, uint3
 		wz_buf_addz(b, ", less than the smallest expected share");
 	else if (sells >= all - all / 10)
 		wz_buf_addz(b, ", no remainder below the smallest expected share");
+	else if (sells <= NOTHING)
+		wz_buf_addz(b, ", of which expected shares will use next to nothing");
 	else
 		figure(b, ", of which expected shares will use ", sells, "");
 }
@@ -137,8 +139,12 @@ static void say_against(const struct wz_policy_ctx *ctx, const struct wz_view *v
 		{"price ", o->price - c->price}, {"heat ", o->heat - c->heat}, {"util ", o->util - c->util},
 	};
 	const char *sep = ": ";
+	int64_t by = wz_jigsaw_sum(o) - wz_jigsaw_sum(c);
 
-	figure(b, "Better by ", wz_jigsaw_sum(o) - wz_jigsaw_sum(c), " devices");
+	if (by <= NOTHING && by >= -NOTHING)
+		wz_buf_addz(b, "as good but for the order");
+	else
+		figure(b, by > 0 ? "worse by " : "better by ", by > 0 ? by : -by, " devices");
 	for (size_t i = 0; i < sizeof(term) / sizeof(*term); i++) {
 		if (term[i].by <= NOTHING && term[i].by >= -NOTHING)
 			continue;
