@@ -313,6 +313,38 @@ static int step(struct run *x, const struct wz_sim_task *t, uint64_t job, bool *
 	return r == 0 ? enact_plan(x, t, job, ret_started, err) : r;
 }
 
+/* Does the task fit on the node by the plainest reading? */
+static bool fits_plainly(const struct wz_model_state *m, const struct wz_node *n, const struct wz_sim_task *t)
+{
+	uint32_t fit = 0;
+
+	if (!WZ_NODE_USABLE(n) || n->cpu_free < t->cpu_milli || n->mem_free < t->mem_bytes || n->tasks_free < 1)
+		return false;
+	for (uint32_t d = n->first_dev; d < n->first_dev + n->n_dev; d++)
+		fit += m->dev_milli[d] >= (int32_t)t->milli &&
+		       (t->any_model || wz_model_set_has(&t->allowed, m->dev[d].model));
+	return fit >= t->gpus;
+}
+
+/* Brute force: what is turned away fits nowhere. Tasks that ask for more than counts and amounts are left out. */
+static int check_refusal(const struct run *x, const struct wz_sim_task *t, uint64_t job, struct wz_err *err)
+{
+	const struct wz_model_state *m = wz_core_model(x->core);
+	const struct wz_shape *s;
+	struct wz_job_info info;
+
+	if (wz_core_job(x->core, job, &info) < 0 || info.tasks_min > 1)
+		return 0;
+	s = &wz_core_shapes(x->core)->shape[info.shape.v];
+	if (s->special || s->dev_mem)
+		return 0;
+	for (uint32_t i = 0; i < m->n_nodes; i++)
+		if (fits_plainly(m, &m->node[i], t))
+			return wz_err_set(err, -EUCLEAN, "RefusedThoughFits", t->name, WZ_STR(" is refused but fits on "),
+			                  x->in->nodes->node[i].name);
+	return 0;
+}
+
 /* One arrival, all that the core does for it. */
 static int arrive(struct run *x, const struct wz_sim_task *t, uint64_t job, bool *ret_started, struct wz_err *err)
 {
@@ -327,7 +359,10 @@ static int arrive(struct run *x, const struct wz_sim_task *t, uint64_t job, bool
 	if (r == 0 && !*ret_started) {
 		struct wz_event cancel = {.kind = WZ_EV_JOB_CANCELLED, .time_us = x->time_us};
 		cancel.u.job.job = job;
-		r = wz_core_apply(x->core, &cancel, err);
+		if (x->o->check)
+			r = check_refusal(x, t, job, err);
+		if (r == 0)
+			r = wz_core_apply(x->core, &cancel, err);
 	}
 	return r;
 }
@@ -465,6 +500,8 @@ static int loop(struct run *x, const struct wz_arrivals *a, struct wz_pack_resul
 		res->cpu_ns += ns;
 		measure(x, t, started, res);
 		x->digest = wz_hash_u64(x->digest, wz_core_digest(x->core));
+		if (x->o->trail)
+			x->o->trail[i] = x->digest;
 	}
 	return 0;
 }

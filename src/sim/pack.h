@@ -37,10 +37,11 @@ struct wz_pack_options {
 	const char *placement;
 	uint64_t seed;
 	bool no_index, no_curves;       /* no_curves: only what happens, no measuring between */
-	bool check;                     /* all invariants after every arrival: slow */
+	bool check;                     /* all invariants after every arrival, and that what is refused fits nowhere: slow */
 	struct wz_enact_options faults; /* zero: perfect hands */
 	const struct wz_arrivals *arrivals; /* NULL: made from the seed */
 	enum wz_arrive_order order;     /* of those made */
+	uint64_t *trail;                /* [arrivals] the digest of the run after each; NULL */
 	const struct wz_sim_tasks *teach; /* work that the policy sees first: submitted in a shuffled order and cancelled */
 	bool draw;                      /* measure power and price too */
 	uint32_t explain;               /* this many placements in words, */
@@ -62,7 +63,8 @@ struct wz_pack_result {
 	uint64_t acks_lost, acks_twice, starts_refused;
 };
 
-/* -ENOENT: no such policy. -ENOMEM. -EUCLEAN when `check` found a broken invariant. */
+/* Those of wz_variant_parse; -ENOMEM. -EUCLEAN when `check` found a broken invariant, or a task refused that fits
+ * ("RefusedThoughFits"). */
 int wz_pack_run(const struct wz_pack_input *in, const struct wz_pack_options *o, const struct wz_mem *mem,
                 struct wz_pack_result *ret, struct wz_err *err);
 

@@ -449,6 +449,9 @@ static void test_jigsaw(void)
 	w.model.n_classes = 2;
 	w.model.node_class[0] = (struct wz_node_class){.model = 3, .n_dev = 2, .cpu = 24000, .nodes = 1};
 	w.model.node_class[1] = (struct wz_node_class){.model = 5, .n_dev = 8, .cpu = 96000, .nodes = 1};
+	struct wz_variant usual;
+	wz_variant_usual(p, &usual);
+	wz_variant_begin(&usual, w.state);
 	tap_ok(p->prepare(w.state, &w.ctx), "learned");
 	w.node[0].order = 1u << 31;
 	/* stranded 4 - 24/10.178 = 1.642 devices -> 3 - 18/10.178 = 1.2315: 26,902 in Q16 */

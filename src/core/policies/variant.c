@@ -83,6 +83,8 @@ int wz_variant_parse(struct wz_str text, struct wz_variant *ret, struct wz_err *
 
 	if (text.len)
 		r = parse_policy(wz_str_split(&text, ':'), &p, err);
+	else
+		text.ptr = NULL;
 	if (r < 0)
 		return r;
 	wz_variant_usual(p, &v);
