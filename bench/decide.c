@@ -10,7 +10,7 @@
 #include "os/clock.h"
 #include "os/mem.h"
 #include "sim/gen.h"
-#include "sim/pack.h"
+#include "sim/drive.h"
 
 #include <inttypes.h>
 #include <sys/resource.h>
@@ -149,7 +149,7 @@ static void set_up(struct bench *b, const char *policy, uint32_t nodes, bool no_
 	wz_sim_tasks_init(&b->tasks, b->mem);
 	if (wz_gen(openb, &g, &b->nodes, &b->tasks, &b->err) < 0)
 		die(b, "generate");
-	if (wz_core_new(b->mem, &o, &b->core, &b->err) < 0 || wz_pack_join(b->core, &b->nodes, &b->err) < 0)
+	if (wz_core_new(b->mem, &o, &b->core, &b->err) < 0 || wz_drive_join(b->core, &b->nodes, &b->err) < 0)
 		die(b, "core");
 	wz_plan_init(&b->plan, b->mem);
 }

@@ -2,19 +2,17 @@
 /* `wz sim bound`: how much could any policy have allocated? And the bound beside the results of `wz sim pack`. */
 #include "cli/sim_bound.h"
 
-#include "cli/sim_list.h"
+#include "cli/sim_common.h"
 #include "cli/table.h"
 #include "os/file.h"
 #include "os/pool.h"
 
 #include <math.h>
-#include <signal.h>
 
 #define POINTS_MAX 130u
 
 struct args {
-	struct wz_sim_files files;
-	struct wz_list at;
+	struct wz_list nodes, pods, trace, at;
 	struct wz_range seeds;
 	uint64_t workers, hold;
 	struct wz_str csv;
@@ -22,7 +20,10 @@ struct args {
 };
 
 static const struct wz_opt opts[] = {
-	WZ_SIM_FILE_OPTS(struct args, files),
+	{"nodes", 'n', WZ_OPT_LIST, "FILE", "the nodes (any trace format)", offsetof(struct args, nodes), 0},
+	{"pods", 'p', WZ_OPT_LIST, "FILE", "the pods; several: one question each", offsetof(struct args, pods), 0},
+	{"trace", 't', WZ_OPT_LIST, "FILE", "one file with nodes and work, instead of the two",
+	 offsetof(struct args, trace), 0},
 	{"at", 'a', WZ_OPT_LIST, "PERCENT,...", "arrived demand, in percent of the devices; default 90,95,98,100,110,130",
 	 offsetof(struct args, at), 0},
 	{"hold-prefix", 0, WZ_OPT_U64, "PERCENT", "what arrived until then must be held", offsetof(struct args, hold), 130},
@@ -35,14 +36,6 @@ static const struct wz_opt opts[] = {
 	{"csv", 0, WZ_OPT_STRING, "FILE", "write every bound as CSV", offsetof(struct args, csv), 0},
 	WZ_OPT_END
 };
-
-static atomic_int interrupted;
-
-static void on_interrupt(int sig)
-{
-	(void)sig;
-	atomic_store(&interrupted, 1);
-}
 
 /* ---- one bound in words, JSON, CSV ---- */
 
@@ -68,17 +61,17 @@ static int64_t round_e3(double pct)
 	return (int64_t)(pct * 1000 + 0.5);
 }
 
-static void json(const struct wz_sim_list *l, const struct wz_sim_bounds *q, uint64_t seed, const struct wz_sim_bound *b,
+static void json(struct wz_str name, const struct wz_sim_bounds *q, uint64_t seed, const struct wz_sim_bound *b,
                  struct wz_buf *out)
 {
 	wz_buf_addz(out, "{\"trace\":");
-	wz_buf_add_json(out, l->name);
+	wz_buf_add_json(out, name);
 	wz_buf_addz(out, ",\"seed\":");
 	wz_buf_add_u64(out, seed);
 	wz_buf_addz(out, ",\"at\":");
 	wz_buf_add_u64(out, b->percent);
 	wz_buf_addz(out, ",\"arrived_pct\":");
-	wz_buf_add_fixed(out, e3(b->arrived_milli, l->in.capacity_milli), 3);
+	wz_buf_add_fixed(out, e3(b->arrived_milli, q->in->capacity_milli), 3);
 	wz_buf_addz(out, ",\"tasks\":");
 	wz_buf_add_u64(out, b->tasks);
 	wz_buf_addz(out, ",\"held\":");
@@ -99,16 +92,16 @@ static void json(const struct wz_sim_list *l, const struct wz_sim_bounds *q, uin
 	wz_buf_addz(out, "}\n");
 }
 
-static void csv(const struct wz_sim_list *l, const struct wz_sim_bounds *q, uint64_t seed, const struct wz_sim_bound *b,
+static void csv(struct wz_str name, const struct wz_sim_bounds *q, uint64_t seed, const struct wz_sim_bound *b,
                 struct wz_buf *out)
 {
-	wz_buf_add(out, l->name);
+	wz_buf_add(out, name);
 	wz_buf_addc(out, ',');
 	wz_buf_add_u64(out, seed);
 	wz_buf_addc(out, ',');
 	wz_buf_add_u64(out, b->percent);
 	wz_buf_addc(out, ',');
-	wz_buf_add_fixed(out, e3(b->arrived_milli, l->in.capacity_milli), 3);
+	wz_buf_add_fixed(out, e3(b->arrived_milli, q->in->capacity_milli), 3);
 	wz_buf_addc(out, ',');
 	wz_buf_add_u64(out, b->tasks);
 	wz_buf_addc(out, ',');
@@ -142,7 +135,7 @@ static const char *note(const struct wz_sim_bounds *q, const struct wz_sim_bound
 	return text;
 }
 
-static void table(const struct wz_sim_list *l, const struct wz_sim_bounds *q, const struct wz_sim_bound *result,
+static void table(const struct wz_sim_input *l, const struct wz_sim_bounds *q, const struct wz_sim_bound *result,
                   const struct wz_mem *mem, struct wz_buf *out)
 {
 	static const char *const head[] = {"arrived %", "tasks", "CPU %", "bound %", "+-sd", "devices", "note"};
@@ -192,21 +185,21 @@ static int points(const struct wz_verb *v, const struct args *a, unsigned *ret, 
 	return 0;
 }
 
-static void print(const struct args *a, const struct wz_sim_list *l, const struct wz_sim_bounds *q,
+static void print(const struct args *a, const struct wz_sim_input *l, struct wz_str name, const struct wz_sim_bounds *q,
                   const struct wz_sim_bound *result, struct wz_cli *cli, struct wz_buf *csv_text)
 {
 	uint64_t seeds = q->seed_to - q->seed_from + 1;
 
 	for (uint64_t i = 0; i < seeds * q->n_points; i++) {
 		if (a->jsonl)
-			json(l, q, q->seed_from + i / q->n_points, &result[i], &cli->out);
+			json(name, q, q->seed_from + i / q->n_points, &result[i], &cli->out);
 		if (a->csv.len)
-			csv(l, q, q->seed_from + i / q->n_points, &result[i], csv_text);
+			csv(name, q, q->seed_from + i / q->n_points, &result[i], csv_text);
 	}
 	if (a->jsonl)
 		return;
 	wz_buf_addz(&cli->out, cli->out.len ? "\n" : "");
-	wz_buf_add(&cli->out, l->name);
+	wz_buf_add(&cli->out, name);
 	wz_buf_addz(&cli->out, ": no placement can hold more, ");
 	wz_buf_addz(&cli->out, q->o.cpu_optional ? "whatever it refuses" : "tasks without a device all served");
 	if (q->o.hold_percent) {
@@ -223,18 +216,18 @@ static void print(const struct args *a, const struct wz_sim_list *l, const struc
 static int one_list(const struct args *a, struct wz_str path, struct wz_sim_bounds *q, struct wz_cli *cli,
                     struct wz_buf *csv_text, struct wz_err *err)
 {
-	struct wz_sim_list l = {0};
+	struct wz_sim_input l = {0};
 	size_t size = (q->seed_to - q->seed_from + 1) * q->n_points * sizeof(struct wz_sim_bound);
 	struct wz_sim_bound *result = wz_mem_zalloc(cli->mem, size);
-	int r = result ? wz_sim_list_open(&l, &a->files, path, cli->mem, err)
+	int r = result ? wz_sim_input_open(&l, &a->nodes, path, cli->mem, err)
 	               : wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for the bounds"));
 
 	q->in = &l.in;
 	if (r == 0)
 		r = wz_sim_bound_many(q, cli->mem, result, err);
 	if (r == 0)
-		print(a, &l, q, result, cli, csv_text);
-	wz_sim_list_close(&l);
+		print(a, &l, wz_sim_trace_name(path), q, result, cli, csv_text);
+	wz_sim_input_close(&l);
 	wz_mem_free(cli->mem, result, size);
 	return r;
 }
@@ -243,7 +236,7 @@ static int sim_bound(struct wz_cli *cli, const struct wz_verb *v, int argc, char
 {
 	struct args a = {.seeds = {42, 42}};
 	unsigned percent[POINTS_MAX];
-	struct wz_sim_bounds q = {.percent = percent, .stop = &interrupted};
+	struct wz_sim_bounds q = {.percent = percent, .stop = &wz_sim_interrupted};
 	const struct wz_list *lists = NULL;
 	struct wz_err err = {0};
 	struct wz_buf text;
@@ -251,7 +244,7 @@ static int sim_bound(struct wz_cli *cli, const struct wz_verb *v, int argc, char
 
 	if (r < 0)
 		return WZ_EXIT_USAGE;
-	r = wz_sim_files_check(v, &a.files, r, &lists);
+	r = wz_sim_check_files(v, &a.nodes, &a.pods, &a.trace, r, &lists);
 	if (r == 0)
 		r = points(v, &a, percent, &q.n_points);
 	if (r)
@@ -260,7 +253,7 @@ static int sim_bound(struct wz_cli *cli, const struct wz_verb *v, int argc, char
 	q.seed_to = a.seeds.last;
 	q.workers = (uint32_t)a.workers;
 	q.o = (struct wz_sim_bound_options){(uint32_t)a.hold, a.cpu_optional};
-	signal(SIGINT, on_interrupt);
+	wz_sim_catch_interrupt();
 	wz_buf_init(&text, cli->mem, (size_t)1 << 30);
 	if (a.csv.len)
 		wz_buf_addz(&text, "trace,seed,at,arrived_pct,tasks,held,cpu_only,status,bound_pct\n");

@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `wz sim pack`: the inflation experiment over placements, pod lists and seeds. */
 #include "cli/sim_bound.h"
-#include "cli/sim_list.h"
-#include "cli/sim_placement.h"
+#include "cli/sim_common.h"
 #include "os/file.h"
 #include "os/pool.h"
 #include "os/tty.h"
+#include "sim/formats.h"
 #include "sim/packset.h"
 #include "sim/report.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #define TEXT_MAX ((size_t)1 << 30)
 
 struct args {
-	struct wz_sim_files files;
-	struct wz_list placement;
+	struct wz_list nodes, pods, trace, placement;
 	struct wz_range seeds;
 	uint64_t workers, loss, twice, refuse, delay;
-	struct wz_str csv, html, order, teach;
 	uint64_t hold, explain, explain_at;
+	struct wz_str csv, html, order, teach;
 	bool jsonl, list, no_index, check, quiet, bound, power;
 };
 
 static const struct wz_opt opts[] = {
-	WZ_SIM_FILE_OPTS(struct args, files),
+	{"nodes", 'n', WZ_OPT_LIST, "FILE", "the nodes (any trace format)", offsetof(struct args, nodes), 0},
+	{"pods", 'p', WZ_OPT_LIST, "FILE", "the pods; several: one experiment each", offsetof(struct args, pods), 0},
+	{"trace", 't', WZ_OPT_LIST, "FILE", "one file with nodes and work, instead of the two",
+	 offsetof(struct args, trace), 0},
 	{"placement", 'P', WZ_OPT_LIST, "NAME,...", "policies to run, with parameters (jigsaw:power=0.2); `all`; see --list",
 	 offsetof(struct args, placement), 0},
 	{"seeds", 's', WZ_OPT_RANGE, "A-B", "seeds of arrivals and node order; default 42", offsetof(struct args, seeds),
@@ -62,43 +63,11 @@ static const struct wz_opt opts[] = {
 	WZ_OPT_END
 };
 
-/* ---- progress and interruption ---- */
-
-static atomic_int interrupted;
-
-static void on_interrupt(int sig)
-{
-	(void)sig;
-	atomic_store(&interrupted, 1);
-}
-
-struct progress { uint32_t before, all, last; };
-
-static void show_progress(void *ctx, uint32_t done, uint32_t all)
-{
-	const struct progress *p = ctx;
-	uint32_t now = p->before + done, width = 40, full = (uint32_t)((uint64_t)width * now / p->all);
-	char scratch[160];
-	struct wz_buf b;
-
-	(void)all;
-	wz_buf_init_fixed(&b, scratch, sizeof(scratch));
-	wz_buf_addz(&b, "\r[");
-	for (uint32_t i = 0; i < width; i++)
-		wz_buf_addc(&b, i < full ? '#' : '.');
-	wz_buf_addz(&b, "] ");
-	wz_buf_add_u64(&b, now);
-	wz_buf_addz(&b, " of ");
-	wz_buf_add_u64(&b, p->all);
-	wz_buf_addz(&b, now == p->all ? " runs\r\033[K" : " runs");
-	(void)wz_fd_write_all(STDERR_FILENO, wz_buf_str(&b));
-}
-
 /* ---- one list ---- */
 
-/* A list and the runs on it; all are kept until the report is written. */
+/* A list with its cluster, and the runs on it; all are kept until the report is written. */
 struct list {
-	struct wz_sim_list l;
+	struct wz_sim_input input;
 	struct wz_sim_tasks lessons;
 	struct wz_packset set;
 	struct wz_cli_bound bound;
@@ -107,7 +76,7 @@ struct list {
 struct job {
 	struct wz_cli *cli;
 	const struct args *a;
-	struct progress progress;
+	struct wz_sim_progress progress;
 	struct wz_packset base;
 	struct list *list;
 	uint32_t n;
@@ -119,24 +88,25 @@ static void close_lists(struct job *j)
 
 	for (uint32_t i = 0; i < j->n; i++) {
 		wz_packset_release(&j->list[i].set, mem);
-		if (j->list[i].l.opened)
+		if (j->list[i].input.opened)
 			wz_sim_tasks_release(&j->list[i].lessons);
-		wz_sim_list_close(&j->list[i].l);
+		wz_sim_input_close(&j->list[i].input);
 	}
 	wz_mem_free(mem, j->list, j->n * sizeof(*j->list));
 }
 
 static int open_list(struct job *j, struct list *l, struct wz_str path, struct wz_err *err)
 {
-	int r = wz_sim_list_open(&l->l, &j->a->files, path, j->cli->mem, err);
+	int r;
 
 	l->set = j->base;
-	l->set.trace = l->l.name;
-	l->set.in = &l->l.in;
-	if (l->l.opened)
+	l->set.trace = wz_sim_trace_name(path);
+	l->set.in = &l->input.in;
+	r = wz_sim_input_open(&l->input, &j->a->nodes, path, j->cli->mem, err);
+	if (l->input.opened)
 		wz_sim_tasks_init(&l->lessons, j->cli->mem);
 	if (r == 0 && j->a->teach.len) {
-		r = wz_sim_list_more(&l->l, j->a->teach, &l->lessons, err);
+		r = wz_sim_input_more(&l->input, j->a->teach, &l->lessons, err);
 		l->set.base.teach = &l->lessons;
 	}
 	return r;
@@ -280,7 +250,7 @@ static int output(const struct job *j, struct wz_str how, struct wz_err *err)
 static int check_args(const struct wz_verb *v, struct args *a, int operands, const struct wz_list **ret_lists,
                       enum wz_arrive_order *ret_order)
 {
-	int r = wz_sim_files_check(v, &a->files, operands, ret_lists);
+	int r = wz_sim_check_files(v, &a->nodes, &a->pods, &a->trace, operands, ret_lists);
 
 	a->bound = a->bound || a->hold;
 	if (r == 0 && a->jsonl && a->explain)
@@ -302,12 +272,13 @@ static void fill_base(struct job *j)
 	j->base.seed_from = a->seeds.first;
 	j->base.seed_to = a->seeds.last;
 	j->base.workers = (uint32_t)a->workers;
-	j->base.stop = &interrupted;
-	j->base.base = (struct wz_pack_options){.order = j->base.base.order, .no_index = a->no_index, .check = a->check, .draw = a->power,
+	j->base.stop = &wz_sim_interrupted;
+	j->base.base = (struct wz_pack_options){.no_index = a->no_index, .check = a->check, .draw = a->power,
+		.order = j->base.base.order,
 		.faults = {.delay_us = a->delay, .loss_ppm = (uint32_t)a->loss, .twice_ppm = (uint32_t)a->twice,
 			   .refuse_ppm = (uint32_t)a->refuse}};
 	if (!a->quiet && wz_tty_is(STDERR_FILENO)) {
-		j->base.progress = show_progress;
+		j->base.progress = wz_sim_show_progress;
 		j->base.progress_ctx = &j->progress;
 	}
 }
@@ -318,7 +289,7 @@ static int run(struct job *j, const struct wz_list *lists, struct wz_str how)
 	int r;
 
 	fill_base(j);
-	signal(SIGINT, on_interrupt);
+	wz_sim_catch_interrupt();
 	j->n = lists->n;
 	j->list = wz_mem_zalloc(j->cli->mem, j->n * sizeof(*j->list));
 	if (!j->list) {
@@ -352,9 +323,9 @@ static int sim_pack(struct wz_cli *cli, const struct wz_verb *v, int argc, char 
 	if (r < 0) {
 		r = WZ_EXIT_USAGE;
 	} else if (a.list) {
-		r = wz_placements_list(cli);
+		r = wz_sim_list_policies(cli);
 	} else if ((r = check_args(v, &a, r, &lists, &j.base.base.order)) == 0) {
-		r = wz_placements_expand(&a.placement, &arena, placement, &j.base.n_placements, &err);
+		r = wz_sim_placements(&a.placement, &arena, placement, &j.base.n_placements, &err);
 		j.base.placement = placement;
 		r = r < 0 ? wz_cli_usage(v, err.text) : run(&j, lists, wz_buf_str(&how));
 	}

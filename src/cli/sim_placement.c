@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/sim_placement.h"
+#include "cli/sim_common.h"
 
 #include "base/quant.h"
 
@@ -43,8 +43,8 @@ static const char *canonical(struct wz_str text, struct wz_arena *arena, struct 
 	return copy;
 }
 
-int wz_placements_expand(struct wz_list *placement, struct wz_arena *arena, const char *ret[WZ_LIST_MAX], uint32_t *ret_n,
-                         struct wz_err *err)
+int wz_sim_placements(struct wz_list *placement, struct wz_arena *arena, const char *ret[WZ_LIST_MAX], uint32_t *ret_n,
+                      struct wz_err *err)
 {
 	struct wz_list all = {0};
 
@@ -74,7 +74,7 @@ static void line(struct wz_buf *b, const char *indent, const char *name, const c
 	wz_buf_addz(b, text);
 }
 
-int wz_placements_list(struct wz_cli *cli)
+int wz_sim_list_policies(struct wz_cli *cli)
 {
 	struct wz_buf *b = &cli->out;
 

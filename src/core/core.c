@@ -92,7 +92,7 @@ void wz_core_prepare(struct wz_core *c)
 {
 	struct wz_policy_ctx ctx = wz_ctx(c, NULL);
 
-	if (!c->policy->prepare || c->policy->prepare(c->policy_state, &ctx))
+	if (c->policy->prepare ? c->policy->prepare(c->policy_state, &ctx) : c->policy->observe != NULL)
 		c->epoch++;
 	c->policy_hash = wz_policy_hash(c->policy, c->policy_state);
 	c->facts_changed = false;

@@ -127,14 +127,52 @@ enum wz_reason wz_fit(const struct wz_core *c, const struct wz_shape *s, uint32_
 enum wz_reason wz_fit_why(const struct wz_core *c, const struct wz_shape *s, uint32_t node);
 enum wz_reason wz_fit_idle(const struct wz_core *c, const struct wz_shape *s, uint32_t node); /* if nothing ran */
 
+/* The fast path of wz_fit, inline because rescoring is mostly this. It reads one cache line of the node. */
+enum wz_plain {
+	WZ_PLAIN_NO,
+	WZ_PLAIN_YES,
+	WZ_PLAIN_MEMORY,  /* yes, if device memory, which may bind here, suffices */
+	WZ_PLAIN_CAREFUL, /* only the careful path can tell */
+};
+
+static inline enum wz_plain wz_fit_plain(const struct wz_shape *s, const struct wz_node *n)
+{
+	if (__builtin_expect(s->special || n->model == WZ_MODEL_MIXED, 0))
+		return WZ_PLAIN_CAREFUL;
+	if (s->cpu > n->cpu_free || s->mem > n->mem_free || n->tasks_free < 1 || !WZ_NODE_USABLE(n))
+		return WZ_PLAIN_NO;
+	if (s->count == 0)
+		return WZ_PLAIN_YES;
+	if (s->milli > n->gpu_max || n->n_dev < s->count || (s->milli == WZ_WHOLE && n->whole < s->count) ||
+	    n->model == WZ_MODEL_NONE || (!s->any_model && !wz_model_set_has(&s->allowed, n->model)))
+		return WZ_PLAIN_NO;
+	if (s->dev_mem && !(n->flags & WZ_NODE_MEM_KNOWN))
+		return WZ_PLAIN_CAREFUL; /* sizes from the catalogue */
+	return s->dev_mem || n->n_explicit ? WZ_PLAIN_MEMORY : WZ_PLAIN_YES;
+}
+
+/* What a policy sees of a node for which the fast path said yes. */
+static inline void wz_view_plain(const struct wz_model_state *m, const struct wz_shape *s, const struct wz_node *n,
+                                 struct wz_view *v)
+{
+	v->node = n;
+	v->dev = &m->dev[n->first_dev];
+	v->milli = &m->dev_milli[n->first_dev];
+	v->mem = &m->dev_mem[n->first_dev];
+	v->need = (struct wz_need){.count = s->count, .milli = s->milli, .mem = s->dev_mem, .ok = true};
+}
+
 /* ---- index (index.c) ---- */
 struct wz_index_shape {
 	struct wz_maxtree tree;
 	uint64_t seen;        /* position in the change log */
 	uint64_t last_used;
 	uint32_t epoch, order_version;
-	bool built;
+	bool built;           /* the leaves are right but for the changes since `seen`, an epoch or a new order */
 };
+/* Scores of states (policies with order_weight): direct-mapped, entries of earlier passes are stale. */
+#define WZ_INDEX_MEMO 2048u
+struct wz_memo { uint64_t state, pass; int64_t score; };
 struct wz_index {
 	struct wz_index_shape *s; /* by shape */
 	uint32_t n, cap;
@@ -142,7 +180,10 @@ struct wz_index {
 	uint32_t log_cap;     /* power of two, at least 4 x nodes */
 	uint64_t log_pos, max_seen;
 	uint64_t *last;       /* by node: 1 + log position of its last change */
-	uint32_t last_cap;
+	uint64_t *state;      /* by node: hash of its state; 0: not made since it changed */
+	uint32_t last_cap, state_cap;
+	struct wz_memo *memo; /* [WZ_INDEX_MEMO] */
+	uint64_t pass;        /* counts rescorings */
 	uint64_t bytes, bytes_max, uses, evaluations;
 	bool off;             /* by option, or out of memory for a while */
 };

@@ -50,7 +50,7 @@ static void look_at_nodes(struct wz_core *c, const struct wz_shape *s, struct wz
 	for (uint32_t i = 0; i < c->model.n_nodes; i++) {
 		struct wz_scratch scratch;
 		struct wz_view v;
-		enum wz_reason why;
+		enum wz_reason why, idle;
 		if (!(c->model.node[i].flags & WZ_NODE_PRESENT))
 			continue;
 		x->nodes++;
@@ -59,8 +59,12 @@ static void look_at_nodes(struct wz_core *c, const struct wz_shape *s, struct wz
 			why = wz_fit_why(c, s, i);
 		else if (c->policy->score(c->policy_state, &ctx, s, &v) == WZ_SCORE_NONE)
 			why = WZ_REASON_POLICY;
+		/* What the node lacks even when idle says more than that it is busy. */
+		idle = wz_fit_idle(c, s, i);
+		if (why > WZ_REASON_MEM_CAPACITY && idle != WZ_REASON_NONE && idle <= WZ_REASON_MEM_CAPACITY)
+			why = idle;
 		x->blocked[why]++;
-		*ret_possible = *ret_possible || wz_fit_idle(c, s, i) == WZ_REASON_NONE;
+		*ret_possible = *ret_possible || idle == WZ_REASON_NONE;
 	}
 }
 

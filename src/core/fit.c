@@ -30,7 +30,7 @@ static int64_t size_of(const struct careful *k, const struct wz_device *d)
 }
 
 /* Bytes that a task with this need takes from a device. */
-static int64_t mem_wanted(const struct wz_need *need, const struct wz_device *d)
+static inline int64_t mem_wanted(const struct wz_need *need, const struct wz_device *d)
 {
 	return need->mem && need->milli < WZ_WHOLE ? need->mem : wz_device_mem_share(d, need->milli);
 }
@@ -258,16 +258,24 @@ static enum wz_reason fit_careful(const struct wz_core *c, const struct wz_shape
 
 /* ---- the fast path ---- */
 
-/* Devices of one model on a node where memory may bind: the shape asks for an amount, or a neighbour took one. */
+/* Devices of one model on a node where memory may bind: the shape asks for an amount, or a neighbour took one. The facts
+ * of the devices are read only where their memory differs. */
 static enum wz_reason fit_memory(const struct wz_shape *s, struct wz_view *v, struct wz_scratch *scratch)
 {
-	uint32_t fits = 0, large = 0, short_of_mem = 0;
+	uint32_t fits = 0, large = 0, short_of_mem = 0, n_dev = v->node->n_dev;
+	bool alike = v->node->dev_mem >= 0;
+	struct wz_device each = {.milli = WZ_WHOLE, .mem = v->node->dev_mem};
+	int64_t wanted = mem_wanted(&v->need, &each);
+	bool is_large = v->node->dev_mem >= s->dev_mem;
 
-	for (uint32_t i = 0; i < v->node->n_dev; i++) {
-		const struct wz_device *d = &v->dev[i];
-		int64_t want = mem_wanted(&v->need, d);
-		bool enough = (want == 0 || v->mem[i] >= want) && d->mem >= s->dev_mem;
-		large += d->mem >= s->dev_mem;
+	for (uint32_t i = 0; i < n_dev; i++) {
+		bool enough;
+		if (!alike) {
+			wanted = mem_wanted(&v->need, &v->dev[i]);
+			is_large = v->dev[i].mem >= s->dev_mem;
+		}
+		enough = (wanted == 0 || v->mem[i] >= wanted) && is_large;
+		large += is_large;
 		scratch->milli[i] = enough ? v->milli[i] : 0;
 		fits += scratch->milli[i] >= s->milli;
 		short_of_mem += !enough;
@@ -281,14 +289,9 @@ static enum wz_reason fit_memory(const struct wz_shape *s, struct wz_view *v, st
 	return WZ_REASON_NONE;
 }
 
-enum wz_reason wz_fit(const struct wz_core *c, const struct wz_shape *s, uint32_t node, struct wz_view *v,
-                      struct wz_scratch *scratch)
+/* Why wz_fit_plain said no: the same conditions, in the order in which they are told. */
+static enum wz_reason plain_blocker(const struct wz_shape *s, const struct wz_node *n)
 {
-	const struct wz_node *n = &c->model.node[node];
-
-	if (__builtin_expect(s->special || n->model == WZ_MODEL_MIXED ||
-	                             (s->dev_mem && !(n->flags & WZ_NODE_MEM_KNOWN)), 0))
-		return fit_careful(c, s, node, v, scratch);
 	if (!WZ_NODE_USABLE(n))
 		return node_usable(n);
 	if (s->count) {
@@ -299,18 +302,27 @@ enum wz_reason wz_fit(const struct wz_core *c, const struct wz_shape *s, uint32_
 	}
 	if (s->cpu > n->cpu_free || s->mem > n->mem_free || n->tasks_free < 1)
 		return host_fits(s, n, false);
-	if (s->count) {
-		if (s->milli == WZ_WHOLE && n->whole < s->count)
-			return WZ_REASON_BUSY;
-		if (s->milli > n->gpu_max)
-			return WZ_REASON_SHARE;
+	return s->milli == WZ_WHOLE && n->whole < s->count ? WZ_REASON_BUSY : WZ_REASON_SHARE;
+}
+
+enum wz_reason wz_fit(const struct wz_core *c, const struct wz_shape *s, uint32_t node, struct wz_view *v,
+                      struct wz_scratch *scratch)
+{
+	const struct wz_node *n = &c->model.node[node];
+
+	switch (wz_fit_plain(s, n)) {
+	case WZ_PLAIN_NO:
+		return plain_blocker(s, n);
+	case WZ_PLAIN_YES:
+		wz_view_plain(&c->model, s, n, v);
+		return WZ_REASON_NONE;
+	case WZ_PLAIN_MEMORY:
+		wz_view_plain(&c->model, s, n, v);
+		return fit_memory(s, v, scratch);
+	case WZ_PLAIN_CAREFUL:
+		break;
 	}
-	v->node = n;
-	v->dev = &c->model.dev[n->first_dev];
-	v->milli = &c->model.dev_milli[n->first_dev];
-	v->mem = &c->model.dev_mem[n->first_dev];
-	v->need = (struct wz_need){.count = s->count, .milli = s->milli, .mem = s->dev_mem, .ok = true};
-	return s->count && (s->dev_mem || n->n_explicit) ? fit_memory(s, v, scratch) : WZ_REASON_NONE;
+	return fit_careful(c, s, node, v, scratch);
 }
 
 enum wz_reason wz_fit_why(const struct wz_core *c, const struct wz_shape *s, uint32_t node)

@@ -67,18 +67,18 @@ static int check_node(const struct wz_ev_node *e, const struct wz_catalogue *cat
 	return 0;
 }
 
-/* All growth happens here, before anything is changed. */
+/* All growth happens here, before anything is changed. One more than is needed, so that no array is ever NULL. */
 static int reserve(struct wz_model_state *m, const struct wz_ev_node *e, uint32_t n_dev)
 {
 	int r = wz_grow(m->mem, &m->node, &m->node_cap, e->node.v + 1, sizeof(*m->node));
 	if (r == 0)
-		r = wz_grow(m->mem, &m->dev, &m->dev_cap, m->n_devs + n_dev, sizeof(*m->dev));
+		r = wz_grow(m->mem, &m->dev, &m->dev_cap, m->n_devs + n_dev + 1, sizeof(*m->dev));
 	if (r == 0)
-		r = wz_grow(m->mem, &m->dev_milli, &m->milli_cap, m->n_devs + n_dev, sizeof(*m->dev_milli));
+		r = wz_grow(m->mem, &m->dev_milli, &m->milli_cap, m->n_devs + n_dev + 1, sizeof(*m->dev_milli));
 	if (r == 0)
-		r = wz_grow(m->mem, &m->dev_mem, &m->dev_mem_cap, m->n_devs + n_dev, sizeof(*m->dev_mem));
+		r = wz_grow(m->mem, &m->dev_mem, &m->dev_mem_cap, m->n_devs + n_dev + 1, sizeof(*m->dev_mem));
 	if (r == 0)
-		r = wz_grow(m->mem, &m->label, &m->label_cap, m->n_label + 2 * e->n_labels, sizeof(*m->label));
+		r = wz_grow(m->mem, &m->label, &m->label_cap, m->n_label + 2 * e->n_labels + 1, sizeof(*m->label));
 	return r;
 }
 
@@ -163,8 +163,11 @@ static void summarise(struct wz_model_state *m, struct wz_node *n)
 {
 	n->model = WZ_MODEL_NONE;
 	n->flags |= WZ_NODE_MEM_KNOWN;
+	n->dev_mem = n->n_dev ? m->dev[n->first_dev].mem : -1;
 	for (uint32_t i = 0; i < n->n_dev; i++) {
 		const struct wz_device *d = &m->dev[n->first_dev + i];
+		if (d->mem != n->dev_mem || d->milli != WZ_WHOLE)
+			n->dev_mem = -1;
 		if (d->mem == 0)
 			n->flags &= (uint8_t)~WZ_NODE_MEM_KNOWN;
 		if (n->model == WZ_MODEL_NONE && d->partition == 0)

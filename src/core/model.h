@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What there is: sites, nodes, devices and their topology. Hot fields of a node are together; the two figures of a
- * device that scoring reads (free compute, free memory) are arrays of their own, so a node's devices are one or two
- * cache lines. Free = capacity - what is held, and may be negative when facts over-commit (DESIGN I1). */
+/* What there is: sites, nodes, devices and their topology. What scoring reads of a node is its first 64 bytes; the two
+ * figures of a device that scoring reads (free compute, free memory) are arrays of their own, so a node's devices are
+ * one or two cache lines. Free = capacity - what is held, and may be negative when facts over-commit (DESIGN I1). */
 #ifndef WZ_CORE_MODEL_H
 #define WZ_CORE_MODEL_H
 
@@ -32,15 +32,16 @@ struct wz_node {
 	uint32_t first_dev;
 	uint32_t rank;                   /* position in the stable order; ties of every choice go to the lower */
 	uint32_t order;                  /* the random key behind rank: uniform in 0..2^32-1, fixed by seed and name */
+	uint32_t class_id;               /* nodes that are alike when empty, see wz_node_class */
+	uint32_t n_explicit;             /* hosted tasks that took an amount of device memory of their own */
+	int64_t dev_mem;                 /* bytes of each device when all are whole and have the same; else -1 */
 	int64_t cpu, mem;                /* capacity */
 	int32_t max_tasks, n_tasks;
 	uint32_t kind_count[5];          /* hosted tasks: shared, 1, 2-3, 4-7, 8+ devices */
-	uint32_t n_explicit;             /* hosted tasks that took an amount of device memory of their own */
 	uint32_t head_task;              /* list of tasks on the node, WZ_ID_NONE at the end */
 	uint32_t name;                   /* 1 + strtab id; 0: this id was never used */
 	uint32_t site, rack;             /* strtab ids; WZ_ID_NONE: none */
 	uint32_t dev_cap;                /* devices reserved at first_dev */
-	uint32_t class_id;               /* nodes that are alike when empty, see wz_node_class */
 	uint32_t first_label, n_labels;
 };
 

@@ -15,6 +15,12 @@
  * depends on the whole feasible set declares scope RANK and gives `normalise`. Live readings (temperature, free memory
  * now) may be read only by a policy of scope LIVE, whose cache is dropped when a reading changes its step.
  *
+ * A policy that gives `order_weight` promises more: nodes that are alike (class, model, kinds of hosted tasks, free CPU,
+ * free memory and free compute of every device) score alike, less that weight for each unit of order >> 16; a negative
+ * weight takes the promise back for this state (a parameter that reads live readings). Then equal
+ * states are scored once where memory of devices does not bind: on a cluster that fills up that is most of the work.
+ * Without `prepare` there are no epochs: such a score reads nothing that is learned or counted.
+ *
  * The core owns the state (state_size bytes, zeroed at first), copies it, digests it: no pointers inside. Integer
  * arithmetic only. Ties go to the lower rank. WZ_SCORE_NONE refuses the node.
  *
@@ -81,6 +87,7 @@ struct wz_policy {
 	                 const struct wz_view *v);
 	void (*normalise)(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
 	                  int64_t *score, uint32_t n);
+	int64_t (*order_weight)(const void *state, const struct wz_shape *shape);
 	/* Returns the devices as a mask of exactly need.count bits. Default: wz_choose_tightest. */
 	uint64_t (*choose)(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
 	                   const struct wz_view *v);

@@ -7,10 +7,7 @@
 #ifndef WZ_SIM_PACK_H
 #define WZ_SIM_PACK_H
 
-#include "core/core.h"
-#include "sim/arrive.h"
-#include "sim/enact.h"
-#include "sim/workload.h"
+#include "sim/drive.h"
 
 #define WZ_PACK_PERCENT 131 /* curve points: arrived 0..130 % of capacity */
 
@@ -67,8 +64,5 @@ struct wz_pack_result {
  * ("RefusedThoughFits"). */
 int wz_pack_run(const struct wz_pack_input *in, const struct wz_pack_options *o, const struct wz_mem *mem,
                 struct wz_pack_result *ret, struct wz_err *err);
-
-/* Joins the nodes of the input to a core (also used by the bench). */
-int wz_pack_join(struct wz_core *c, const struct wz_sim_nodes *nodes, struct wz_err *err);
 
 #endif

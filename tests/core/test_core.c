@@ -19,8 +19,9 @@ static void test_confirmed(void)
 	tap_eq_i64(w.plan.n, 1, "one effect");
 	const struct wz_effect e = w.plan.effect[0];
 	tap_ok(e.kind == WZ_EF_START && e.job == 7 && e.task == 0 && e.attempt == 1 && e.id == 1, "a start");
-	tap_ok(e.deadline_us == 30 * SECOND && e.place.cpu == 8000 && e.place.mem == 16 * GI && e.place.dev_milli == 1000 &&
-		__builtin_popcountll(e.place.devices) == 2, "names all that is needed");
+	tap_ok(e.deadline_us == 30 * SECOND && e.place.cpu == 8000 && e.place.mem == 16 * GI &&
+	                e.place.dev_milli == 1000 && __builtin_popcountll(e.place.devices) == 2,
+	        "names all that is needed");
 	tap_eq_i64(apply_effect(&w, &e), 0, "applied");
 	tap_eq_i64(state_of(&w, 7), WZ_JOB_STARTING, "assumed");
 	tap_eq_i64(wz_core_next_deadline(w.c), 30 * SECOND, "has a deadline");
@@ -57,7 +58,8 @@ static void test_refused(void)
 	tap_eq_i64(state_of(&w, 1), WZ_JOB_WAITING, "waits again");
 	tap_eq_i64(step(&w), 1, "one starts");
 	tap_ok(plan_find(&w, WZ_EF_START, 1, 0) != NULL, "it kept its place before job 2");
-	tap_eq_i64(task_event(&w, WZ_EV_TASK_ENDED, 1, 0, 1, WZ_END_FAILED, false), 0, "an event of the first attempt");
+	tap_eq_i64(task_event(&w, WZ_EV_TASK_ENDED, 1, 0, 1, WZ_END_FAILED, false), 0,
+	        "an event of the first attempt");
 	tap_eq_i64(state_of(&w, 1), WZ_JOB_STARTING, "says nothing of the second");
 	tap_eq_i64(task_event(&w, WZ_EV_TASK_STARTED, 1, 0, 2, 0, false), 0, "seen alive");
 	tap_eq_i64(state_of(&w, 1), WZ_JOB_RUNNING, "is as good as confirmed");
@@ -69,7 +71,8 @@ static void test_refused(void)
 static void test_expired(void)
 {
 	struct world w;
-	world_init_opt(&w, (struct wz_core_options){.seed = 1, .start_timeout_us = 5 * SECOND, .stop_timeout_us = 7 * SECOND});
+	world_init_opt(&w,
+	        (struct wz_core_options){.seed = 1, .start_timeout_us = 5 * SECOND, .stop_timeout_us = 7 * SECOND});
 	node_of(&w, 0, 1, "T4");
 	submit(&w, 1, "gpus=1");
 	step(&w);
@@ -84,7 +87,8 @@ static void test_expired(void)
 	tap_eq_i64(state_of(&w, 1), WZ_JOB_ENDING, "does not bring it back");
 	step(&w);
 	const struct wz_effect *stop = plan_find(&w, WZ_EF_STOP, 1, 0);
-	tap_require(stop && stop->reason == WZ_END_LAUNCH_FAILED && stop->deadline_us == 12 * SECOND, "a stop is asked for");
+	tap_require(stop && stop->reason == WZ_END_LAUNCH_FAILED && stop->deadline_us == 12 * SECOND,
+	        "a stop is asked for");
 	uint64_t id = stop->id;
 	tap_eq_i64(step(&w), 0, "once");
 	tap_eq_i64(w.plan.n, 0, "once");
@@ -130,7 +134,7 @@ static void test_stale(void)
 	STALE("memory", bad.place.mem = 257 * GI);
 	STALE("milli", bad.place.dev_milli = 1001);
 	STALE("no milli", bad.place.dev_milli = 0);
-	STALE("device memory", bad.place.dev_mem = 16 * GI);
+	STALE("device memory", bad.place.dev_mem = 15 * GI + 1); /* of 15 Gi */
 	STALE("a stop of what does not run", bad.kind = WZ_EF_STOP);
 	STALE("explains nothing", bad.kind = WZ_EF_EXPLAIN, bad.job = 3);
 	bad = x;
@@ -153,6 +157,14 @@ static void test_stale(void)
 	bad.id++;
 	bad.kind = WZ_EF_EXPLAIN;
 	tap_eq_i64(apply_effect(&w, &bad), -ESTALE, "it waits no more");
+	world_free(&w);
+	world_init(&w);
+	node_like(&w, 0, 0, NULL, (struct wz_ev_node){.max_tasks = 1});
+	submit(&w, 1, "cpus=1");
+	decide_within(&w, 0);
+	e = w.plan.effect[0];
+	observed(&w, 50, (struct wz_place){.node = {0}, .dev_mem = -1});
+	tap_eq_i64(apply_effect(&w, &e), -ESTALE, "a foreign task took the last place");
 	world_free(&w);
 }
 
@@ -205,6 +217,14 @@ static void test_cancel_hold(void)
 	tap_eq_i64(info_of(&w, 5).end, WZ_END_OOM, "the first reason stands");
 	run_step(&w);
 	tap_eq_i64(state_of(&w, 5), -1, "not requeued");
+	/* And over a start that expires after it. */
+	submit(&w, 6, "cpus=1");
+	step(&w);
+	job_event(&w, WZ_EV_JOB_CANCELLED, 6);
+	at(&w, 100);
+	tap_eq_i64(info_of(&w, 6).end, WZ_END_CANCELLED, "cancelled");
+	run_step(&w);
+	tap_eq_i64(state_of(&w, 6), -1, "not requeued");
 	world_free(&w);
 }
 
@@ -218,8 +238,8 @@ static void test_ends(void)
 			submit(&w, 1, "gpus=1 time=1h");
 			run_step(&w);
 			tap_eq_i64(task_event(&w, WZ_EV_TASK_ENDED, 1, 0, 1, (enum wz_end)end, requeue), 0, "ends");
-			tap_eq_i64(state_of(&w, 1), requeue && end != WZ_END_COMPLETED ? WZ_JOB_WAITING : -1, "end %u requeue %d", end,
-				requeue);
+			tap_eq_i64(state_of(&w, 1), requeue && end != WZ_END_COMPLETED ? WZ_JOB_WAITING : -1,
+			        "end %u requeue %d", end, requeue);
 			tap_ok(wz_core_next_deadline(w.c) == UINT64_MAX, "the time limit ended with it");
 			world_free(&w);
 		}
@@ -419,7 +439,8 @@ static void test_together(void)
 	struct dev two[2] = {{.model = "T4"}, {.model = "T4"}};
 	world_init(&w);
 	for (uint32_t i = 0; i < 6; i++)
-		node_like(&w, i, 2, two, (struct wz_ev_node){.rack = wz_str((const char *[]){"r1", "r2", "r2", "", "", ""}[i])});
+		node_like(&w, i, 2, two,
+		        (struct wz_ev_node){.rack = wz_str((const char *[]){"r1", "r2", "r2", "", "", ""}[i])});
 	submit(&w, 1, "gpus=1 tasks=5 link=rack");
 	tap_eq_i64(step(&w), 0, "no rack has five; nodes of no rack promise nothing");
 	tap_eq_i64(why(&w, 1).main, WZ_REASON_GANG, "the gang");
@@ -467,7 +488,8 @@ static void test_node_returns(void)
 	tap_eq_i64(node_of(&w, 0, 1, "T4"), 0, "back under its name");
 	tap_eq_i64(run_step(&w), 1, "and used again");
 	tap_eq_i64(place_of(&w, 2, 0).node.v, 0, "where it was");
-	tap_eq_i64(node_like(&w, 0, 0, NULL, (struct wz_ev_node){.name = WZ_STR("other")}), -EINVAL, "the id is in use");
+	tap_eq_i64(node_like(&w, 0, 0, NULL, (struct wz_ev_node){.name = WZ_STR("other")}), -EINVAL,
+	        "the id is in use");
 	tap_eq_i64(node_event(&w, WZ_EV_NODE_LEFT, 0), 0, "left");
 	tap_eq_i64(node_like(&w, 0, 0, NULL, (struct wz_ev_node){.name = WZ_STR("other")}), 0, "the id is free");
 	tap_eq_i64(node_event(&w, WZ_EV_NODE_LEFT, 9), -ENOENT, "no such node");
@@ -507,7 +529,8 @@ static void test_shrink_grow(void)
 	struct dev d[8];
 	for (unsigned i = 0; i < 8; i++)
 		d[i] = (struct dev){.model = "T4"};
-	tap_eq_i64(node_like(&w, 0, 2, d, (struct wz_ev_node){.cpu_milli = 30000}), 0, "two devices and half the CPUs are gone");
+	tap_eq_i64(node_like(&w, 0, 2, d, (struct wz_ev_node){.cpu_milli = 30000}), 0,
+	        "two devices and half the CPUs are gone");
 	tap_eq_i64(wz_core_model(w.c)->node[0].cpu_free, -30000, "negative headroom");
 	tap_eq_i64(stats(&w).gpu_milli_held, 4000, "the work still holds what it holds");
 	tap_eq_i64(stats(&w).gpu_milli_capacity, 2000, "of what is left");
@@ -530,15 +553,18 @@ static void test_device_fails(void)
 	submit(&w, 1, "gpu-share=60%");
 	run_step(&w);
 	unsigned used = (unsigned)__builtin_ctzll(place_of(&w, 1, 0).devices);
-	tap_eq_i64(device_changed(&w, 0, used, (struct dev){.model = "T4", .health = WZ_HEALTH_FAILED}), 0, "the card dies");
+	tap_eq_i64(device_changed(&w, 0, used, (struct dev){.model = "T4", .health = WZ_HEALTH_FAILED}), 0,
+	        "the card dies");
 	tap_eq_i64(wz_core_model(w.c)->dev_milli[used], -600, "negative headroom");
 	submit(&w, 2, "gpus=2");
 	tap_eq_i64(step(&w), 0, "one device works");
-	tap_eq_i64(device_changed(&w, 0, 1 - used, (struct dev){.model = "T4", .milli = 400}), 0, "half of the other");
+	tap_eq_i64(
+	        device_changed(&w, 0, 1 - used, (struct dev){.model = "T4", .milli = 400}), 0, "half of the other");
 	submit(&w, 3, "gpu-share=50%");
 	tap_eq_i64(step(&w), 0, "too large");
 	tap_eq_i64(why(&w, 3).main, WZ_REASON_SHARE, "no device has so large a share");
-	tap_eq_i64(device_changed(&w, 0, used, (struct dev){.model = "T4", .milli = 500}), 0, "lives again, with less than is held");
+	tap_eq_i64(device_changed(&w, 0, used, (struct dev){.model = "T4", .milli = 500}), 0,
+	        "lives again, with less than is held");
 	tap_eq_i64(wz_core_model(w.c)->dev_milli[used], -100, "over-committed by a fact");
 	tap_eq_i64(task_event(&w, WZ_EV_TASK_ENDED, 1, 0, 1, WZ_END_DEVICE_LOST, false), 0, "the work ends");
 	tap_eq_i64(run_step(&w), 1, "all of it is free");
@@ -547,7 +573,8 @@ static void test_device_fails(void)
 	tap_eq_i64(device_changed(&w, 0, 0, (struct dev){.model = "T4", .milli = 1001}), -EINVAL, "compute");
 	tap_eq_i64(device_changed(&w, 0, 0, (struct dev){.model = "T4", .milli = -1}), -EINVAL, "compute");
 	tap_eq_i64(device_changed(&w, 0, 0, (struct dev){.model = "T4", .health = 3}), -EINVAL, "health");
-	tap_eq_i64(device_changed(&w, 0, 0, (struct dev){.model = "T4", .mem = WZ_BYTES_MAX + 1}), -EINVAL, "memory");
+	tap_eq_i64(
+	        device_changed(&w, 0, 0, (struct dev){.model = "T4", .mem = WZ_BYTES_MAX + 1}), -EINVAL, "memory");
 	world_free(&w);
 }
 
@@ -570,8 +597,11 @@ static void test_observed(void)
 	job_event(&w, WZ_EV_JOB_CANCELLED, 1);
 	run_step(&w);
 	tap_eq_i64(run_step(&w), 1, "what it left is ours");
-	struct { const char *what; struct wz_place p; } bad[] = {
-		{"cpu", p}, {"cpu", p}, {"mem", p}, {"mem", p}, {"milli", p}, {"milli", p}, {"dev_mem", p}, {"dev_mem", p}, {"devices", p}};
+	struct {
+		const char *what;
+		struct wz_place p;
+	} bad[] = {{"cpu", p}, {"cpu", p}, {"mem", p}, {"mem", p}, {"milli", p}, {"milli", p}, {"dev_mem", p},
+	        {"dev_mem", p}, {"devices", p}};
 	bad[0].p.cpu = -1;
 	bad[1].p.cpu = WZ_CPU_MILLI_MAX + 1;
 	bad[2].p.mem = -1;
@@ -593,7 +623,8 @@ static void test_observed(void)
 	tap_eq_i64(state_of(&w, 50), -1, "forgotten");
 	p.node.v = 0;
 	observed(&w, 51, p);
-	tap_eq_i64(task_event(&w, WZ_EV_TASK_ENDED, 51, 0, 1, WZ_END_FAILED, true), 0, "fails, and asks to be requeued");
+	tap_eq_i64(task_event(&w, WZ_EV_TASK_ENDED, 51, 0, 1, WZ_END_FAILED, true), 0,
+	        "fails, and asks to be requeued");
 	tap_eq_i64(state_of(&w, 51), -1, "foreign work is never ours to start");
 	observed(&w, 52, p);
 	node_event(&w, WZ_EV_NODE_LEFT, 0);
@@ -607,7 +638,8 @@ static void test_observed(void)
 static void test_count_only(void)
 {
 	struct world w;
-	struct dev d[4] = {{.model = "T4", .link = 1}, {.model = "T4", .link = 1}, {.model = "T4", .link = 1}, {.model = "T4", .link = 1}};
+	struct dev d[4] = {{.model = "T4", .link = 1}, {.model = "T4", .link = 1}, {.model = "T4", .link = 1},
+	        {.model = "T4", .link = 1}};
 	world_init(&w);
 	node_like(&w, 0, 4, d, (struct wz_ev_node){.count_only = true});
 	submit(&w, 1, "gpus=2 link=nvlink");
@@ -667,13 +699,16 @@ static void test_links(void)
 		char text[64];
 		world_init(&w);
 		for (unsigned i = 0; i < 8; i++) /* groups of 3 and 5: {0 3 6}, {1 2 4 5 7} */
-			d[i] = (struct dev){.model = "A100-SXM4-40GB", .link = how == 0 ? (uint16_t)(i % 3 == 0 ? 1 : 2) : 0,
-				.pcie = how == 1 ? i % 3 == 0 : 0, .numa = how == 2 ? i % 3 == 0 : 0};
+			d[i] = (struct dev){.model = "A100-SXM4-40GB",
+			        .link = how == 0 ? (uint16_t)(i % 3 == 0 ? 1 : 2) : 0,
+			        .pcie = how == 1 ? i % 3 == 0 : 0,
+			        .numa = how == 2 ? i % 3 == 0 : 0};
 		node_like(&w, 0, 8, d, (struct wz_ev_node){0});
 		snprintf(text, sizeof text, "gpus=3 link=%s", asked[how]);
 		submit(&w, 1, text);
 		tap_eq_i64(run_step(&w), 1, "fits");
-		tap_eq_i64(place_of(&w, 1, 0).devices, 1 | 8 | 64, "the small group, so that the large one stays whole");
+		tap_eq_i64(place_of(&w, 1, 0).devices, 1 | 8 | 64,
+		        "the small group, so that the large one stays whole");
 		submit(&w, 2, text);
 		tap_eq_i64(run_step(&w), 1, "the large one");
 		submit(&w, 3, text);
@@ -748,8 +783,8 @@ static void test_derived(void)
 	world_free(&w);
 
 	/* The last device of a node used to speak for all. */
-	struct dev unequal[3] = {{.model = "A100-SXM4-40GB", .mem = 20 * GI}, {.model = "A100-SXM4-40GB", .mem = 20 * GI},
-		{.model = "A100-SXM4-40GB", .mem = 40 * GI}};
+	struct dev unequal[3] = {{.model = "A100-SXM4-40GB", .mem = 20 * GI},
+	        {.model = "A100-SXM4-40GB", .mem = 20 * GI}, {.model = "A100-SXM4-40GB", .mem = 40 * GI}};
 	world_init(&w);
 	node_like(&w, 0, 3, unequal, (struct wz_ev_node){0});
 	struct wz_place p = {.node = {0}, .devices = 4, .dev_milli = 1000, .dev_mem = GI};
@@ -782,7 +817,8 @@ static void test_derived(void)
 	for (uint64_t i = 1; i <= 3; i++)
 		submit(&w, i, "gpu-share=33%");
 	tap_eq_i64(run_step(&w), 3, "three thirds");
-	tap_ok(wz_core_model(w.c)->dev_mem[0] > 0 && wz_core_model(w.c)->dev_mem[0] < WZ_BYTES_MAX / 90, "one percent is left");
+	tap_ok(wz_core_model(w.c)->dev_mem[0] > 0 && wz_core_model(w.c)->dev_mem[0] < WZ_BYTES_MAX / 90,
+	        "one percent is left");
 	world_free(&w);
 }
 
@@ -808,7 +844,7 @@ static void test_live_memory(void)
 	tap_eq_i64(telemetry(&w, 0, 2, 10), -EINVAL, "no such device");
 	tap_eq_i64(telemetry(&w, 1, 0, 10), -ENOENT, "no such node");
 	struct wz_event e = {.kind = WZ_EV_TELEMETRY,
-		.u.telemetry = {.node = {0}, .index = 0, .free_mem_pct = 255, .util_pct = 99, .temp_c = 77}};
+	        .u.telemetry = {.node = {0}, .index = 0, .free_mem_pct = 255, .util_pct = 99, .temp_c = 77}};
 	world_apply(&w, &e);
 	tap_ok(wz_core_model(w.c)->dev[0].util_pct == 95 && wz_core_model(w.c)->dev[0].temp_c == 75, "quantised");
 	world_free(&w);
@@ -818,12 +854,16 @@ static void test_live_memory(void)
 
 static void test_host_reasons(void)
 {
-	static const struct { const char *text; enum wz_reason why; bool never; } cases[] = {
-		{"gpus=1 cpus=65", WZ_REASON_CPU_CAPACITY, true}, {"cpus=65", WZ_REASON_CPU_CAPACITY, true},
-		{"gpus=1 mem=257Gi", WZ_REASON_MEM_CAPACITY, true}, {"gpus=1 cpus=50", WZ_REASON_CPU, false},
-		{"gpus=1 mem=250Gi", WZ_REASON_MEM, false}, {"gpus=3", WZ_REASON_DEVICES, true}, {"gpus=2", WZ_REASON_BUSY, false},
-		{"gpus=1 gpu-type=a100", WZ_REASON_MODEL, true}, {"gpus=2 gpu-mem=1Gi", WZ_REASON_BUSY, false},
-		{"gpus=3 gpu-mem=1Gi", WZ_REASON_DEVICES, true}, {"cpus=50 gpus=2 gpu-mem=1Gi", WZ_REASON_CPU, false}};
+	static const struct {
+		const char *text;
+		enum wz_reason why;
+		bool never;
+	} cases[] = {{"gpus=1 cpus=65", WZ_REASON_CPU_CAPACITY, true}, {"cpus=65", WZ_REASON_CPU_CAPACITY, true},
+	        {"gpus=1 mem=257Gi", WZ_REASON_MEM_CAPACITY, true}, {"gpus=1 cpus=50", WZ_REASON_CPU, false},
+	        {"gpus=1 mem=250Gi", WZ_REASON_MEM, false}, {"gpus=3", WZ_REASON_DEVICES, true},
+	        {"gpus=2", WZ_REASON_BUSY, false}, {"gpus=1 gpu-type=a100", WZ_REASON_MODEL, true},
+	        {"gpus=2 gpu-mem=1Gi", WZ_REASON_BUSY, false}, {"gpus=3 gpu-mem=1Gi", WZ_REASON_DEVICES, true},
+	        {"cpus=50 gpus=2 gpu-mem=1Gi", WZ_REASON_CPU, false}};
 	for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct world w;
 		world_init(&w);
@@ -833,8 +873,9 @@ static void test_host_reasons(void)
 		submit(&w, 2, cases[i].text);
 		tap_eq_i64(run_step(&w), 0, "%s does not fit", cases[i].text);
 		struct wz_explanation x = why(&w, 2);
-		tap_ok(x.main == cases[i].why && x.never == cases[i].never && x.blocked[x.main] == 1 && x.nodes == 1, "%s: %s%s",
-			cases[i].text, wz_reason_word(x.main), x.never ? ", never" : "");
+		tap_ok(x.main == cases[i].why && x.never == cases[i].never && x.blocked[x.main] == 1 &&
+		                x.nodes == 1,
+		        "%s: %s%s", cases[i].text, wz_reason_word(x.main), x.never ? ", never" : "");
 		tap_eq_i64(info_of(&w, 2).reason, WZ_REASON_RESOURCES, "the coarse word");
 		world_free(&w);
 	}
@@ -858,7 +899,9 @@ static void test_host_reasons(void)
 	node_of(&w, 1, 1, "T4");
 	node_of(&w, 2, 2, "T4");
 	node_ready(&w, 2, true, true);
-	tap_ok(why(&w, 1).main == WZ_REASON_DEVICES && why(&w, 1).blocked[WZ_REASON_CORDONED] == 1 && !why(&w, 1).never, "two of three");
+	tap_ok(why(&w, 1).main == WZ_REASON_DEVICES && why(&w, 1).blocked[WZ_REASON_CORDONED] == 1 &&
+	                !why(&w, 1).never,
+	        "two of three");
 	node_ready(&w, 2, true, false);
 	tap_eq_i64(why(&w, 1).main, WZ_REASON_NONE, "it could start now");
 	world_free(&w);
@@ -868,7 +911,8 @@ static void test_words(void)
 {
 	char text[512];
 	for (int r = 0; r < WZ_REASON_COUNT_; r++)
-		tap_ok(wz_reason_word((enum wz_reason)r) && wz_reason_text((enum wz_reason)r)[0], "reason %d has words", r);
+		tap_ok(wz_reason_word((enum wz_reason)r) && wz_reason_text((enum wz_reason)r)[0],
+		        "reason %d has words", r);
 	tap_eq_str(wz_str(wz_reason_word(WZ_REASON_COUNT_)), WZ_STR("Unknown"), "out of range");
 	tap_eq_str(wz_str(wz_reason_text(WZ_REASON_COUNT_)), WZ_STR("unknown"), "out of range");
 	struct wz_buf b;
@@ -876,11 +920,15 @@ static void test_words(void)
 	fault_mem_init(&f);
 	(void)text;
 	wz_buf_init(&b, &f.mem, 4096);
-	struct wz_explanation x = {.main = WZ_REASON_GANG, .nodes = 3, .tasks_fit = 1, .tasks_needed = 2, .never = true};
+	struct wz_explanation x = {
+	        .main = WZ_REASON_GANG, .nodes = 3, .tasks_fit = 1, .tasks_needed = 2, .never = true};
 	x.blocked[WZ_REASON_BUSY] = 2;
 	wz_explanation_format(&x, &b);
-	tap_eq_str(wz_buf_str(&b), WZ_STR("Gang: single tasks fit, but not all that must start together (1 of 2 fit); "
-		"2 of 3 nodes: enough devices, but not free now; it can never start on this cluster as it is"), "a line for people");
+	tap_eq_str(wz_buf_str(&b),
+	        WZ_STR("Gang: single tasks fit, but not all that must start together (1 of 2 fit); "
+	               "2 of 3 nodes: enough devices, but not free now; it can never start on this cluster as it "
+	               "is"),
+	        "a line for people");
 	wz_buf_release(&b);
 	tap_ok(fault_mem_clean(&f), "nothing leaks");
 }
@@ -912,7 +960,9 @@ static void test_budget(void)
 		tap_ok(place_of(&w, 20, 0).node.v == 0 && place_of(&w, 22, 0).node.v == 0, "the same placements");
 		tap_ok(steps < 100 && (budget != 1 || steps > 8), "and it ends");
 		for (uint64_t j = 1; j <= 6; j++)
-			tap_ok(info_of(&w, j).reason == WZ_REASON_RESOURCES || info_of(&w, j).reason == WZ_REASON_WORK_BUDGET, "a reason");
+			tap_ok(info_of(&w, j).reason == WZ_REASON_RESOURCES ||
+			                info_of(&w, j).reason == WZ_REASON_WORK_BUDGET,
+			        "a reason");
 		step(&w);
 		for (uint64_t j = 1; j <= 6; j++)
 			tap_eq_i64(info_of(&w, j).reason, WZ_REASON_RESOURCES, "a whole step knows better");
@@ -931,10 +981,12 @@ static void test_rules(void)
 	e.u.policy.name = WZ_STR("nonsense");
 	tap_eq_i64(world_apply(&w, &e), -ENOENT, "no such policy");
 	struct wz_core *c = NULL;
-	tap_eq_i64(wz_core_new(&w.f.mem, &(struct wz_core_options){.policy = "nonsense"}, &c, &w.err), -ENOENT, "no such policy");
+	tap_eq_i64(wz_core_new(&w.f.mem, &(struct wz_core_options){.policy = "nonsense"}, &c, &w.err), -ENOENT,
+	        "no such policy");
 	struct wz_profile p[2] = {profile(&w, "gpus=1"), profile(&w, "gpus=2")};
 	uint32_t weight[2] = {1, 2};
-	e = (struct wz_event){.kind = WZ_EV_WORKLOAD_STATED, .u.workload = {.n = 2, .profile = p, .weight = weight}};
+	e = (struct wz_event){
+	        .kind = WZ_EV_WORKLOAD_STATED, .u.workload = {.n = 2, .profile = p, .weight = weight}};
 	uint64_t before = wz_core_digest(w.c);
 	tap_eq_i64(world_apply(&w, &e), 0, "a workload");
 	tap_ok(wz_core_digest(w.c) != before, "is state");
@@ -946,15 +998,18 @@ static void test_rules(void)
 	e.u.workload.n = 0;
 	tap_eq_i64(world_apply(&w, &e), 0, "none");
 	tap_ok(wz_core_digest(w.c) == before, "as before");
-	for (uint32_t kind = 0; kind < 80; kind++) { /* kinds that later rooms decide on are carried; others are refused */
-		bool carried = kind == WZ_EV_SITE_JOINED || kind == WZ_EV_SITE_LEFT || kind == WZ_EV_TASK_REPORTED ||
+	for (uint32_t kind = 0; kind < 80;
+	        kind++) { /* kinds that later rooms decide on are carried; others are refused */
+		bool carried = kind == WZ_EV_SITE_JOINED || kind == WZ_EV_SITE_LEFT ||
+		               kind == WZ_EV_TASK_REPORTED ||
 		               (kind >= WZ_EV_QUEUE_SET && kind <= WZ_EV_REPACK_ASKED);
-		bool known = carried || kind == 1 || kind == 2 || (kind >= 12 && kind <= 16) || (kind >= 30 && kind <= 37) ||
-		             kind == 50 || kind == 51 || kind == 60 || kind == 61;
+		bool known = carried || kind == 1 || kind == 2 || (kind >= 12 && kind <= 16) ||
+		             (kind >= 30 && kind <= 37) || kind == 50 || kind == 51 || kind == 60 || kind == 61;
 		if (known && !carried)
 			continue;
 		before = wz_core_digest(w.c);
-		tap_eq_i64(world_apply(&w, &(struct wz_event){.kind = kind}), carried ? 0 : -EINVAL, "kind %u", kind);
+		tap_eq_i64(
+		        world_apply(&w, &(struct wz_event){.kind = kind}), carried ? 0 : -EINVAL, "kind %u", kind);
 		tap_ok(wz_core_digest(w.c) == before, "kind %u decides nothing", kind);
 	}
 	world_free(&w);
@@ -983,13 +1038,18 @@ static void test_malformed_nodes(void)
 	struct wz_device_facts good = world_facts(&w, &d), f;
 	struct wz_ev_node n;
 	struct wz_event e;
-#define BAD(code, what, ...)                                                                                          \
-	do {                                                                                                          \
-		f = good;                                                                                             \
-		n = (struct wz_ev_node){.node = {0}, .name = WZ_STR("n"), .cpu_milli = 1000, .mem_bytes = GI, .n_devices = 1, .device = &f}; \
-		__VA_ARGS__;                                                                                          \
-		e = (struct wz_event){.kind = WZ_EV_NODE_JOINED, .u.node = n};                                        \
-		tap_eq_i64(world_apply(&w, &e), code, what);                                                          \
+#define BAD(code, what, ...) \
+	do { \
+		f = good; \
+		n = (struct wz_ev_node){.node = {0}, \
+		        .name = WZ_STR("n"), \
+		        .cpu_milli = 1000, \
+		        .mem_bytes = GI, \
+		        .n_devices = 1, \
+		        .device = &f}; \
+		__VA_ARGS__; \
+		e = (struct wz_event){.kind = WZ_EV_NODE_JOINED, .u.node = n}; \
+		tap_eq_i64(world_apply(&w, &e), code, what); \
 	} while (0)
 	BAD(-E2BIG, "id", n.node.v = WZ_NODES_MAX);
 	BAD(-E2BIG, "id", n.node.v = WZ_ID_NONE);
@@ -1020,14 +1080,16 @@ static void test_malformed_jobs(void)
 	struct wz_profile good = profile(&w, "gpus=1"), p;
 	node_of(&w, 0, 1, "T4");
 	submit(&w, 1, "gpus=1");
-#define BADJOB(what, ...)                                                                                             \
-	do {                                                                                                          \
-		p = good;                                                                                             \
-		__VA_ARGS__;                                                                                          \
-		tap_eq_i64(world_apply(&w, &(struct wz_event){.kind = WZ_EV_JOB_SUBMITTED, .u.submit = {.job = 9, .profile = &p}}), \
-			-EINVAL, what);                                                                               \
-		tap_eq_i64(world_apply(&w, &(struct wz_event){.kind = WZ_EV_JOB_EDITED, .u.edit = {.job = 1, .profile = &p}}), \
-			-EINVAL, what " in an edit");                                                                 \
+#define BADJOB(what, ...) \
+	do { \
+		p = good; \
+		__VA_ARGS__; \
+		tap_eq_i64(world_apply(&w, &(struct wz_event){.kind = WZ_EV_JOB_SUBMITTED, \
+		                                   .u.submit = {.job = 9, .profile = &p}}), \
+		        -EINVAL, what); \
+		tap_eq_i64(world_apply(&w, &(struct wz_event){.kind = WZ_EV_JOB_EDITED, \
+		                                   .u.edit = {.job = 1, .profile = &p}}), \
+		        -EINVAL, what " in an edit"); \
 	} while (0)
 	BADJOB("no tasks", p.tasks_min = 0);
 	BADJOB("max below min", p.tasks_min = 2);
@@ -1045,7 +1107,8 @@ static void test_malformed_jobs(void)
 	BADJOB("link", p.link = (enum wz_link)6);
 	BADJOB("free", p.free_pct = 101);
 	BADJOB("kind", p.kind = (enum wz_kind)2);
-	tap_eq_i64(world_apply(&w, &(struct wz_event){.kind = WZ_EV_JOB_SUBMITTED, .u.submit = {.job = 9}}), -EINVAL, "no profile");
+	tap_eq_i64(world_apply(&w, &(struct wz_event){.kind = WZ_EV_JOB_SUBMITTED, .u.submit = {.job = 9}}),
+	        -EINVAL, "no profile");
 	tap_eq_i64(submit(&w, 1, "gpus=1"), -EEXIST, "a live job's number");
 	tap_eq_i64(run_step(&w), 1, "and the good one starts");
 	tap_eq_i64(task_event(&w, WZ_EV_TASK_ENDED, 1, 0, 1, (enum wz_end)9, false), -EINVAL, "no such end");
@@ -1072,12 +1135,93 @@ static void test_index_bound(void)
 		snprintf(text, sizeof text, "cpus=%u", (unsigned)(j % 60 + 1));
 		struct wz_profile p = profile(&w, text);
 		p.mem_bytes = j; /* a shape of its own */
-		wz_core_apply(w.c, &(struct wz_event){.kind = WZ_EV_JOB_SUBMITTED, .u.submit = {.job = j, .profile = &p}}, NULL);
+		wz_core_apply(w.c,
+		        &(struct wz_event){.kind = WZ_EV_JOB_SUBMITTED, .u.submit = {.job = j, .profile = &p}},
+		        NULL);
 	}
 	starts = step(&w);
 	tap_eq_i64(starts, 260, "all fit");
-	tap_ok(stats(&w).index_bytes <= (1u << 20) + 8192 && stats(&w).index_bytes > 0, "%" PRIu64 " bytes", stats(&w).index_bytes);
+	tap_ok(stats(&w).index_bytes <= (1u << 20) + 8192 && stats(&w).index_bytes > 0, "%" PRIu64 " bytes",
+	        stats(&w).index_bytes);
 	tap_ok(stats(&w).evaluations > 0 && stats(&w).steps == 1, "statistics");
+	world_free(&w);
+}
+
+/* A shape that nobody asked for while the log of changes went round must not trust its tree. */
+static void test_index_falls_behind(void)
+{
+	for (unsigned rounds = 5; rounds <= 100; rounds += 5) {
+		struct world w;
+		uint64_t job = 10;
+		world_init(&w);
+		node_of(&w, 0, 4, "A10");
+		node_of(&w, 1, 1, "T4");
+		submit(&w, 9, "cpus=1 tasks=1000"); /* so many arrivals that no epoch begins below */
+		job_event(&w, WZ_EV_JOB_CANCELLED, 9);
+		submit(&w, 1, "gpus=4 gpu-type=a10");
+		tap_eq_i64(run_step(&w), 1, "asked once, and full");
+		submit(&w, 2, "gpus=4 gpu-type=a10");
+		tap_eq_i64(run_step(&w), 0, "and known as full");
+		job_event(&w, WZ_EV_JOB_HELD, 2);
+		task_event(&w, WZ_EV_TASK_ENDED, 1, 0, 1, WZ_END_COMPLETED, false);
+		for (unsigned i = 0; i < rounds; i++) {
+			submit(&w, ++job, "gpus=1 gpu-type=t4");
+			tap_eq_i64(run_step(&w), 1, "others come and go");
+			task_event(&w, WZ_EV_TASK_ENDED, job, 0, 1, WZ_END_COMPLETED, false);
+		}
+		job_event(&w, WZ_EV_JOB_RELEASED, 2);
+		tap_eq_i64(run_step(&w), 1, "after %u rounds", rounds);
+		world_free(&w);
+	}
+}
+
+/* Nodes that change ranks while their number stays the same. */
+static void test_index_new_ranks(void)
+{
+	for (uint64_t seed = 1; seed <= 30; seed++) {
+		uint32_t chosen[2];
+		for (int k = 0; k < 2; k++) {
+			struct world w;
+			struct wz_profile p;
+			uint32_t weight = 1;
+			world_init_opt(&w, (struct wz_core_options){.seed = seed, .policy = "fgd", .no_index = k});
+			p = profile(&w, "gpus=1");
+			world_apply(&w, &(struct wz_event){.kind = WZ_EV_WORKLOAD_STATED,
+			                        .u.workload = {.n = 1, .profile = &p, .weight = &weight}});
+			for (uint32_t i = 0; i < 6; i++)
+				node_of(&w, i, 1, "T4");
+			for (uint32_t i = 1; i < 6; i += 2)
+				node_ready(&w, i, true, true);
+			submit(&w, 1, "gpus=1");
+			tap_eq_i64(run_step(&w), 1, "half of the nodes are cordoned");
+			node_event(&w, WZ_EV_NODE_LEFT, 0);
+			node_of(&w, 6, 1, "T4");
+			submit(&w, 4, "gpus=1");
+			run_step(&w);
+			chosen[k] = place_of(&w, 4, 0).node.v;
+			world_free(&w);
+		}
+		tap_eq_i64(chosen[0], chosen[1], "seed %" PRIu64, seed);
+	}
+}
+
+/* A long life does not grow the pools. */
+static void test_pools(void)
+{
+	struct world w;
+	uint64_t bytes = 0;
+	world_init(&w);
+	node_of(&w, 0, 8, "T4");
+	for (uint64_t j = 1; j <= 400; j++) {
+		submit(&w, j, j % 2 ? "gpus=1 tasks=3 time=1h" : "cpus=1");
+		run_step(&w);
+		job_event(&w, WZ_EV_JOB_CANCELLED, j);
+		run_step(&w);
+		tap_eq_i64(stats(&w).jobs_live, 0, "gone");
+		if (j == 20)
+			bytes = w.f.live_bytes;
+	}
+	tap_eq_i64(w.f.live_bytes, bytes, "bytes after 20 and after 400 jobs");
 	world_free(&w);
 }
 
@@ -1115,5 +1259,8 @@ int main(void)
 	tap_run(test_malformed_nodes);
 	tap_run(test_malformed_jobs);
 	tap_run(test_index_bound);
+	tap_run(test_index_falls_behind);
+	tap_run(test_index_new_ranks);
+	tap_run(test_pools);
 	return tap_done();
 }

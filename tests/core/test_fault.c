@@ -39,7 +39,8 @@ static void event(struct run *x, struct wz_event e)
 
 static struct wz_device_facts facts(uint32_t model, int64_t mem)
 {
-	return (struct wz_device_facts){.model = {(uint16_t)model}, .mem_bytes = mem, .compute_milli = WZ_WHOLE, .link_domain = 1};
+	return (struct wz_device_facts){
+	        .model = {(uint16_t)model}, .mem_bytes = mem, .compute_milli = WZ_WHOLE, .link_domain = 1};
 }
 
 static void node(struct run *x, uint32_t id, uint32_t n, uint32_t model)
@@ -49,16 +50,28 @@ static void node(struct run *x, uint32_t id, uint32_t n, uint32_t model)
 	struct wz_label label[2] = {{WZ_STR("zone"), wz_str(name)}, {wz_str(name), WZ_STR("x")}};
 	for (uint32_t i = 0; i < n; i++)
 		f[i] = facts(i == 3 ? 0 : model, 40 * GI);
-	event(x, (struct wz_event){.kind = WZ_EV_NODE_JOINED, .u.node = {.node = {id}, .name = wz_str(name), .rack = WZ_STR("r"),
-		.site = wz_str(name), .cpu_milli = 64000, .mem_bytes = 256 * GI, .n_devices = n, .device = f, .n_labels = 2,
-		.label = label}});
+	event(x, (struct wz_event){.kind = WZ_EV_NODE_JOINED,
+	                 .u.node = {.node = {id},
+	                         .name = wz_str(name),
+	                         .rack = WZ_STR("r"),
+	                         .site = wz_str(name),
+	                         .cpu_milli = 64000,
+	                         .mem_bytes = 256 * GI,
+	                         .n_devices = n,
+	                         .device = f,
+	                         .n_labels = 2,
+	                         .label = label}});
 }
 
 static void job(struct run *x, uint64_t number, const char *text, const char *user)
 {
 	struct wz_profile p = profile(&x->w, text);
-	event(x, (struct wz_event){.kind = WZ_EV_JOB_SUBMITTED, .u.submit = {.job = number, .user = wz_str(user),
-		.queue = wz_str(user), .profile = &p, .priority = (int32_t)(number % 3)}});
+	event(x, (struct wz_event){.kind = WZ_EV_JOB_SUBMITTED,
+	                 .u.submit = {.job = number,
+	                         .user = wz_str(user),
+	                         .queue = wz_str(user),
+	                         .profile = &p,
+	                         .priority = (int32_t)(number % 3)}});
 }
 
 static void step_and_confirm(struct run *x, uint64_t budget)
@@ -81,7 +94,8 @@ static void step_and_confirm(struct run *x, uint64_t budget)
 	}
 	for (uint32_t i = 0; i < x->w.plan.n; i++)
 		if (x->w.plan.effect[i].kind != WZ_EF_EXPLAIN)
-			event(x, (struct wz_event){.kind = WZ_EV_EFFECT_CONFIRMED, .u.effect.effect = x->w.plan.effect[i].id});
+			event(x, (struct wz_event){.kind = WZ_EV_EFFECT_CONFIRMED,
+			                 .u.effect.effect = x->w.plan.effect[i].id});
 }
 
 static void ask(struct run *x, uint64_t number)
@@ -114,7 +128,8 @@ static void history(struct run *x)
 	for (uint32_t i = 0; i < 6; i++)
 		node(x, i, i % 3 ? 4 : 8, i);
 	for (uint64_t i = 1; i <= 12; i++)
-		job(x, i, i % 4 ? "gpus=2 cpus=4 time=1h" : "gpu-share=30% gpu-mem=10Gi cpus=1", i % 2 ? "ann" : "bob");
+		job(x, i, i % 4 ? "gpus=2 cpus=4 time=1h" : "gpu-share=30% gpu-mem=10Gi cpus=1",
+		        i % 2 ? "ann" : "bob");
 	job(x, 13, "gpus=1 tasks=3..6 link=rack", "carol");
 	job(x, 14, "gpus=8 link=nvlink tasks=9", "dave");
 	step_and_confirm(x, 0);
@@ -128,17 +143,24 @@ static void history(struct run *x)
 	step_and_confirm(x, 0);
 	event(x, (struct wz_event){.kind = WZ_EV_NODE_LEFT, .u.left.node = {2}});
 	node(x, 3, 12, 4);
-	event(x, (struct wz_event){.kind = WZ_EV_DEVICE_CHANGED, .u.device = {.node = {1}, .index = 0, .facts = facts(1, GI)}});
-	event(x, (struct wz_event){.kind = WZ_EV_TASK_OBSERVED,
-		.u.observed = {.job = 99, .place = {.node = {5}, .devices = 3, .cpu = 1000, .dev_milli = 400, .dev_mem = -1}}});
+	event(x, (struct wz_event){.kind = WZ_EV_DEVICE_CHANGED,
+	                 .u.device = {.node = {1}, .index = 0, .facts = facts(1, GI)}});
+	event(x,
+	        (struct wz_event){.kind = WZ_EV_TASK_OBSERVED,
+	                .u.observed = {.job = 99,
+	                        .place = {
+	                                .node = {5}, .devices = 3, .cpu = 1000, .dev_milli = 400, .dev_mem = -1}}});
 	event(x, (struct wz_event){.kind = WZ_EV_POLICY_SET, .u.policy.name = WZ_STR("fgd")});
 	p[0] = profile(&x->w, "gpus=1 cpus=2");
 	p[1] = profile(&x->w, "gpu-share=50%");
-	event(x, (struct wz_event){.kind = WZ_EV_WORKLOAD_STATED, .u.workload = {.n = 2, .profile = p, .weight = weight}});
+	event(x, (struct wz_event){
+	                 .kind = WZ_EV_WORKLOAD_STATED, .u.workload = {.n = 2, .profile = p, .weight = weight}});
 	p[0] = profile(&x->w, "gpus=4 cpus=3 tasks=9 link=nvlink");
-	event(x, (struct wz_event){.kind = WZ_EV_JOB_EDITED, .u.edit = {.job = 14, .priority = 9, .profile = &p[0]}});
+	event(x, (struct wz_event){
+	                 .kind = WZ_EV_JOB_EDITED, .u.edit = {.job = 14, .priority = 9, .profile = &p[0]}});
 	event(x, (struct wz_event){.kind = WZ_EV_JOB_CANCELLED, .u.job.job = 1});
-	event(x, (struct wz_event){.kind = WZ_EV_TASK_ENDED, .u.task = {.job = 2, .attempt = 1, .end = WZ_END_FAILED, .requeue = true}});
+	event(x, (struct wz_event){.kind = WZ_EV_TASK_ENDED,
+	                 .u.task = {.job = 2, .attempt = 1, .end = WZ_END_FAILED, .requeue = true}});
 	step_and_confirm(x, 0);
 	event(x, (struct wz_event){.kind = WZ_EV_POLICY_SET, .u.policy.name = WZ_STR("random")});
 	x->w.now += 4000 * SECOND;
@@ -192,12 +214,19 @@ static void every_allocation(bool no_index)
 		if (!x.w.f.failures)
 			break;
 	}
-	tap_ok(hits > 100 && surfaced > hits / 2, "%" PRIu64 " failures, %" PRIu64 " seen by the caller", hits, surfaced);
+	tap_ok(hits > 100 && surfaced > hits / 2, "%" PRIu64 " failures, %" PRIu64 " seen by the caller", hits,
+	        surfaced);
 	printf("# %" PRIu64 " allocations failed, %" PRIu64 " calls said so\n", hits, surfaced);
 }
 
-static void test_every_allocation(void) { every_allocation(false); }
-static void test_every_allocation_without_index(void) { every_allocation(true); }
+static void test_every_allocation(void)
+{
+	every_allocation(false);
+}
+static void test_every_allocation_without_index(void)
+{
+	every_allocation(true);
+}
 
 int main(void)
 {

@@ -47,23 +47,34 @@ struct storm {
 	uint64_t now, next_job;
 	struct wz_profile profile[PROFILES];
 	struct body_job job[JOBS];
-	struct { uint64_t id; bool confirm; } ack[ACKS];
+	struct {
+		uint64_t id;
+		bool confirm;
+	} ack[ACKS];
 	uint32_t n_acks;
-	struct wz_model_id_list { wz_model_id id; } model[6];
+	struct wz_model_id_list {
+		wz_model_id id;
+	} model[6];
 	bool failed;
 };
 
-static uint64_t below(struct storm *s, uint64_t n) { return wz_rng_below(&s->rng, n); }
-static bool chance(struct storm *s, unsigned percent) { return below(s, 100) < percent; }
+static uint64_t below(struct storm *s, uint64_t n)
+{
+	return wz_rng_below(&s->rng, n);
+}
+static bool chance(struct storm *s, unsigned percent)
+{
+	return below(s, 100) < percent;
+}
 
-#define STORM_OK(s, cond, ...)                                                          \
-	do {                                                                            \
-		if (!(cond)) {                                                          \
-			tap_ok(false, __VA_ARGS__);                                     \
-			if (!(s)->failed)                                               \
+#define STORM_OK(s, cond, ...) \
+	do { \
+		if (!(cond)) { \
+			tap_ok(false, __VA_ARGS__); \
+			if (!(s)->failed) \
 				printf("#   rerun with WZ_SEED=%" PRIu64 "\n", (s)->seed); \
-			(s)->failed = true;                                             \
-		}                                                                       \
+			(s)->failed = true; \
+		} \
 	} while (0)
 
 /* ---- what is compared after every call ---- */
@@ -90,11 +101,11 @@ static int apply(struct storm *s, struct wz_event *e)
 		r[i] = wz_core_apply(s->core[i], e, i == MAIN ? &err : NULL);
 	if (s->loud)
 		printf("# t=%" PRIu64 "s event %u job %" PRIu64 " -> %d %s\n", s->now / SECOND, e->kind,
-			e->kind >= WZ_EV_JOB_SUBMITTED && e->kind < WZ_EV_EFFECT_CONFIRMED ? e->u.job.job : 0, r[MAIN],
-			r[MAIN] < 0 ? err.text : "");
+		        e->kind >= WZ_EV_JOB_SUBMITTED && e->kind < WZ_EV_EFFECT_CONFIRMED ? e->u.job.job : 0,
+		        r[MAIN], r[MAIN] < 0 ? err.text : "");
 	STORM_OK(s, r[PLAIN] == r[MAIN] && r[REPLAY] == r[MAIN], "event %u: one core differs", e->kind);
-	STORM_OK(s, r[MAIN] == 0 || wz_core_digest(s->core[MAIN]) == before, "event %u was refused but changed something",
-		e->kind);
+	STORM_OK(s, r[MAIN] == 0 || wz_core_digest(s->core[MAIN]) == before,
+	        "event %u was refused but changed something", e->kind);
 	compare(s, "an event");
 	return r[MAIN];
 }
@@ -125,11 +136,18 @@ static void join(struct storm *s, uint32_t node)
 	unsigned model = (unsigned)below(s, 6);
 	bool mixed = chance(s, 20);
 	struct wz_event e = {.kind = WZ_EV_NODE_JOINED,
-		.u.node = {.node = {node}, .name = wz_str(names[chance(s, 3) ? node + 1 : node]),
-			.rack = wz_str(racks[below(s, 4)]), .site = chance(s, 50) ? WZ_STR("here") : WZ_STR(""),
-			.cpu_milli = (int64_t)(1 + below(s, 8)) * 8000, .mem_bytes = (int64_t)(1 + below(s, 8)) * 32 * GI,
-			.max_tasks = chance(s, 20) ? 1 + (uint32_t)below(s, 5) : 0, .count_only = chance(s, 15),
-			.n_devices = sizes[below(s, 7)], .device = f, .n_labels = (uint32_t)below(s, 3), .label = label}};
+	        .u.node = {.node = {node},
+	                .name = wz_str(names[chance(s, 3) ? node + 1 : node]),
+	                .rack = wz_str(racks[below(s, 4)]),
+	                .site = chance(s, 50) ? WZ_STR("here") : WZ_STR(""),
+	                .cpu_milli = (int64_t)(1 + below(s, 8)) * 8000,
+	                .mem_bytes = (int64_t)(1 + below(s, 8)) * 32 * GI,
+	                .max_tasks = chance(s, 20) ? 1 + (uint32_t)below(s, 5) : 0,
+	                .count_only = chance(s, 15),
+	                .n_devices = sizes[below(s, 7)],
+	                .device = f,
+	                .n_labels = (uint32_t)below(s, 3),
+	                .label = label}};
 	for (uint32_t i = 0; i < e.u.node.n_devices; i++)
 		f[i] = random_device(s, mixed ? (unsigned)below(s, 6) : model);
 	apply(s, &e);
@@ -152,16 +170,22 @@ static void place_event(struct storm *s)
 	case 1:
 	case 2:
 		e = (struct wz_event){.kind = WZ_EV_NODE_READY,
-			.u.ready = {.node = {node}, .ready = chance(s, 80), .cordoned = chance(s, 20)}};
+		        .u.ready = {.node = {node}, .ready = chance(s, 80), .cordoned = chance(s, 20)}};
 		break;
 	case 3:
 	case 4:
 		e = (struct wz_event){.kind = WZ_EV_DEVICE_CHANGED,
-			.u.device = {.node = {node}, .index = (uint32_t)below(s, 9), .facts = random_device(s, (unsigned)below(s, 6))}};
+		        .u.device = {.node = {node},
+		                .index = (uint32_t)below(s, 9),
+		                .facts = random_device(s, (unsigned)below(s, 6))}};
 		break;
 	case 5:
-		e = (struct wz_event){.kind = WZ_EV_TELEMETRY, .u.telemetry = {.node = {node}, .index = (uint32_t)below(s, 9),
-			.free_mem_pct = (uint8_t)below(s, 110), .util_pct = (uint8_t)below(s, 110), .temp_c = (uint8_t)below(s, 256)}};
+		e = (struct wz_event){.kind = WZ_EV_TELEMETRY,
+		        .u.telemetry = {.node = {node},
+		                .index = (uint32_t)below(s, 9),
+		                .free_mem_pct = (uint8_t)below(s, 110),
+		                .util_pct = (uint8_t)below(s, 110),
+		                .temp_c = (uint8_t)below(s, 256)}};
 		break;
 	default:
 		join(s, node);
@@ -175,15 +199,18 @@ static void place_event(struct storm *s)
 /* Half of the profiles are plain; keys are drawn one by one, and those that contradict each other are drawn again. */
 static void random_profile(struct storm *s, struct wz_profile *p)
 {
-	static const char *const links[] = {"link=nvlink", "link~nvlink", "link=pcie", "link=numa", "link=rack", "link~rack",
-		"link=node", "link~pcie"};
-	static const char *const types[] = {"gpu-type=a100", "gpu-type=t4,a100", "gpu-type=!t4", "gpu-type=G9", "gpu-type=V9,G9,t4"};
+	static const char *const links[] = {"link=nvlink", "link~nvlink", "link=pcie", "link=numa", "link=rack",
+	        "link~rack", "link=node", "link~pcie"};
+	static const char *const types[] = {
+	        "gpu-type=a100", "gpu-type=t4,a100", "gpu-type=!t4", "gpu-type=G9", "gpu-type=V9,G9,t4"};
 	for (;;) {
 		char text[256] = "";
 		size_t n = 0;
 		struct wz_profile q;
 		bool fancy = chance(s, 50);
-#define KEY(...) (n += (size_t)snprintf(text + n, sizeof text - n, __VA_ARGS__), n += (size_t)snprintf(text + n, sizeof text - n, " "))
+#define KEY(...) \
+	(n += (size_t)snprintf(text + n, sizeof text - n, __VA_ARGS__), \
+	        n += (size_t)snprintf(text + n, sizeof text - n, " "))
 		if (chance(s, 55))
 			KEY("gpus=%u", (unsigned)(1u << below(s, 4)));
 		else if (chance(s, 70))
@@ -241,8 +268,12 @@ static void submit(struct storm *s)
 	if (!j)
 		return;
 	*j = (struct body_job){.number = ++s->next_job * 7919, .profile = s->profile[below(s, PROFILES)]};
-	e = (struct wz_event){.kind = WZ_EV_JOB_SUBMITTED, .u.submit = {.job = j->number, .user = WZ_STR("u"),
-		.priority = (int32_t)below(s, 3) - 1, .profile = &j->profile, .held = chance(s, 5)}};
+	e = (struct wz_event){.kind = WZ_EV_JOB_SUBMITTED,
+	        .u.submit = {.job = j->number,
+	                .user = WZ_STR("u"),
+	                .priority = (int32_t)below(s, 3) - 1,
+	                .profile = &j->profile,
+	                .held = chance(s, 5)}};
 	j->live = apply(s, &e) == 0;
 	j->may_end = j->profile.time_us > 0;
 	STORM_OK(s, j->live, "a job is accepted");
@@ -256,9 +287,14 @@ static void observe(struct storm *s)
 	if (!j)
 		return;
 	*j = (struct body_job){.number = ++s->next_job * 7919, .foreign = true};
-	e = (struct wz_event){.kind = WZ_EV_TASK_OBSERVED, .u.observed = {.job = j->number, .place = {.node = {node},
-		.devices = chance(s, 80) ? 1ull << below(s, 9) : 3, .cpu = (int64_t)below(s, 40000), .mem = (int64_t)below(s, 64) * GI,
-		.dev_milli = (int32_t)below(s, 1001), .dev_mem = chance(s, 50) ? -1 : (int64_t)below(s, 50) * GI}}};
+	e = (struct wz_event){.kind = WZ_EV_TASK_OBSERVED,
+	        .u.observed = {.job = j->number,
+	                .place = {.node = {node},
+	                        .devices = chance(s, 80) ? 1ull << below(s, 9) : 3,
+	                        .cpu = (int64_t)below(s, 40000),
+	                        .mem = (int64_t)below(s, 64) * GI,
+	                        .dev_milli = (int32_t)below(s, 1001),
+	                        .dev_mem = chance(s, 50) ? -1 : (int64_t)below(s, 50) * GI}}};
 	j->live = apply(s, &e) == 0;
 	j->alive[0] = 1;
 	j->node[0] = node;
@@ -275,8 +311,12 @@ static void end_task(struct storm *s)
 		t = (t + 1) % TASKS;
 	if (!j->alive[t] && chance(s, 90))
 		return;
-	e = (struct wz_event){.kind = WZ_EV_TASK_ENDED, .u.task = {.job = j->number, .task = t, .attempt = j->alive[t],
-		.end = (uint32_t)(chance(s, 60) ? WZ_END_COMPLETED : below(s, WZ_END_LAUNCH_FAILED + 1)), .requeue = chance(s, 50)}};
+	e = (struct wz_event){.kind = WZ_EV_TASK_ENDED,
+	        .u.task = {.job = j->number,
+	                .task = t,
+	                .attempt = j->alive[t],
+	                .end = (uint32_t)(chance(s, 60) ? WZ_END_COMPLETED : below(s, WZ_END_LAUNCH_FAILED + 1)),
+	                .requeue = chance(s, 50)}};
 	if (e.u.task.end == WZ_END_COMPLETED || !e.u.task.requeue || j->foreign)
 		j->may_end = true;
 	j->alive[t] = 0;
@@ -287,7 +327,8 @@ static void rule_event(struct storm *s)
 {
 	struct wz_profile p[3];
 	uint32_t weight[3];
-	struct wz_event e = {.kind = WZ_EV_WORKLOAD_STATED, .u.workload = {.n = (uint32_t)below(s, 4), .profile = p, .weight = weight}};
+	struct wz_event e = {.kind = WZ_EV_WORKLOAD_STATED,
+	        .u.workload = {.n = (uint32_t)below(s, 4), .profile = p, .weight = weight}};
 	for (unsigned i = 0; i < 3; i++) {
 		p[i] = s->profile[below(s, PROFILES)];
 		weight[i] = (uint32_t)below(s, 100);
@@ -296,7 +337,8 @@ static void rule_event(struct storm *s)
 		unsigned n = 0;
 		while (wz_policies[n])
 			n++;
-		e = (struct wz_event){.kind = WZ_EV_POLICY_SET, .u.policy.name = wz_str(wz_policies[below(s, n)]->name)};
+		e = (struct wz_event){
+		        .kind = WZ_EV_POLICY_SET, .u.policy.name = wz_str(wz_policies[below(s, n)]->name)};
 	} else if (chance(s, 30)) {
 		e = (struct wz_event){.kind = WZ_EV_REPACK_ASKED};
 	}
@@ -328,8 +370,10 @@ static void job_event(struct storm *s)
 			p.tasks_min = j->profile.tasks_min;
 			p.tasks_max = j->profile.tasks_max;
 		}
-		e = (struct wz_event){.kind = WZ_EV_JOB_EDITED, .u.edit = {.job = e.u.job.job, .priority = (int32_t)below(s, 4) - 1,
-			.profile = chance(s, 70) ? &p : NULL}};
+		e = (struct wz_event){.kind = WZ_EV_JOB_EDITED,
+		        .u.edit = {.job = e.u.job.job,
+		                .priority = (int32_t)below(s, 4) - 1,
+		                .profile = chance(s, 70) ? &p : NULL}};
 		if (j)
 			j->may_end |= p.time_us > 0;
 		break;
@@ -352,7 +396,7 @@ static void some_acks(struct storm *s)
 	for (uint64_t n = below(s, 4) * (1 + s->n_acks / 8); n && s->n_acks; n--) {
 		uint32_t i = chance(s, 70) ? 0 : (uint32_t)below(s, s->n_acks);
 		struct wz_event e = {.kind = s->ack[i].confirm ? WZ_EV_EFFECT_CONFIRMED : WZ_EV_EFFECT_REFUSED,
-			.u.effect.effect = s->ack[i].id};
+		        .u.effect.effect = s->ack[i].id};
 		apply(s, &e);
 		if (!chance(s, 10)) /* else it comes again */
 			s->ack[i] = s->ack[--s->n_acks];
@@ -375,8 +419,9 @@ static void enact(struct storm *s, const struct wz_effect *f)
 		return;
 	if (f->kind == WZ_EF_START) {
 		for (unsigned t = 0; t < TASKS; t++)
-			STORM_OK(s, !j->alive[t] || j->alive[t] == f->attempt, "I7: job %" PRIu64 " attempt %u starts while attempt %u lives",
-				f->job, f->attempt, j->alive[t]);
+			STORM_OK(s, !j->alive[t] || j->alive[t] == f->attempt,
+			        "I7: job %" PRIu64 " attempt %u starts while attempt %u lives", f->job, f->attempt,
+			        j->alive[t]);
 		if (chance(s, 8)) {
 			later(s, f->id, false);
 			return;
@@ -385,7 +430,7 @@ static void enact(struct storm *s, const struct wz_effect *f)
 		j->node[f->task] = f->place.node.v;
 		if (chance(s, 10)) {
 			struct wz_event e = {.kind = WZ_EV_TASK_STARTED,
-				.u.task = {.job = f->job, .task = f->task, .attempt = f->attempt}};
+			        .u.task = {.job = f->job, .task = f->task, .attempt = f->attempt}};
 			apply(s, &e);
 		}
 		later(s, f->id, true);
@@ -413,7 +458,8 @@ static bool same_plan(const struct wz_plan *a, const struct wz_plan *b)
 	for (uint32_t i = 0; i < a->n; i++) {
 		const struct wz_effect *x = &a->effect[i], *y = &b->effect[i];
 		if (x->kind != y->kind || x->id != y->id || x->deadline_us != y->deadline_us || x->job != y->job ||
-			x->task != y->task || x->attempt != y->attempt || x->reason != y->reason || !same_place(&x->place, &y->place))
+		        x->task != y->task || x->attempt != y->attempt || x->reason != y->reason ||
+		        !same_place(&x->place, &y->place))
 			return false;
 	}
 	return true;
@@ -432,13 +478,16 @@ static void check_place(struct storm *s, const struct wz_place *p)
 {
 	const struct wz_model_state *m = wz_core_model(s->core[MAIN]);
 	const struct wz_node *n = &m->node[p->node.v];
-	STORM_OK(s, n->cpu_free >= 0 && n->mem_free >= 0 && n->tasks_free >= 0, "I1: a start over-commits node %u", p->node.v);
+	STORM_OK(s, n->cpu_free >= 0 && n->mem_free >= 0 && n->tasks_free >= 0, "I1: a start over-commits node %u",
+	        p->node.v);
 	for (uint64_t w = p->devices; w; w &= w - 1) {
 		uint32_t i = n->first_dev + (uint32_t)__builtin_ctzll(w);
-		STORM_OK(s, m->dev_milli[i] >= 0, "I1: a start over-commits the compute of a device of node %u", p->node.v);
-		STORM_OK(s, !m->dev[i].mem || m->dev_mem[i] >= 0, "I1: a start over-commits the memory of a device of node %u",
-			p->node.v);
-		STORM_OK(s, m->dev[i].partition == 0 && m->dev[i].health != WZ_HEALTH_FAILED, "only whole, working devices");
+		STORM_OK(s, m->dev_milli[i] >= 0, "I1: a start over-commits the compute of a device of node %u",
+		        p->node.v);
+		STORM_OK(s, !m->dev[i].mem || m->dev_mem[i] >= 0,
+		        "I1: a start over-commits the memory of a device of node %u", p->node.v);
+		STORM_OK(s, m->dev[i].partition == 0 && m->dev[i].health != WZ_HEALTH_FAILED,
+		        "only whole, working devices");
 	}
 }
 
@@ -455,29 +504,36 @@ static void check_asked(struct storm *s, const struct wz_effect *f)
 		return;
 	a = &wz_core_shapes(c)->shape[info.shape.v];
 	STORM_OK(s, f->place.cpu == a->cpu && f->place.mem == a->mem, "host CPU and memory as asked");
-	STORM_OK(s, !a->count || (unsigned)__builtin_popcountll(f->place.devices) == a->count, "as many devices as asked");
+	STORM_OK(s, !a->count || (unsigned)__builtin_popcountll(f->place.devices) == a->count,
+	        "as many devices as asked");
 	for (uint64_t w = f->place.devices; w; w &= w - 1) {
 		const struct wz_device *d = &m->dev[n->first_dev + (uint32_t)__builtin_ctzll(w)];
 		const struct wz_model *k = &wz_core_catalogue(s->core[MAIN])->model[d->model];
 		int64_t size = d->mem ? d->mem : (int64_t)k->mem_bytes;
-		int64_t got = f->place.dev_mem >= 0 ? f->place.dev_mem : size / WZ_WHOLE * f->place.dev_milli * WZ_WHOLE / d->milli;
+		int64_t got = f->place.dev_mem >= 0 ? f->place.dev_mem
+		                                    : size / WZ_WHOLE * f->place.dev_milli * WZ_WHOLE / d->milli;
 		STORM_OK(s, a->any_model || wz_model_set_has(&a->allowed, d->model), "an allowed model");
 		STORM_OK(s, k->bw_gbps >= a->bw_gbps, "bandwidth as asked");
-		STORM_OK(s, size >= a->dev_mem && got + WZ_WHOLE >= a->dev_mem, "device memory as asked: %" PRId64 " of %" PRId64, got, a->dev_mem);
-		STORM_OK(s, !a->free_pct || (d->free_mem_pct != 255 && d->free_mem_pct >= a->free_pct), "live free memory as asked");
+		STORM_OK(s, size >= a->dev_mem && got + WZ_WHOLE >= a->dev_mem,
+		        "device memory as asked: %" PRId64 " of %" PRId64, got, a->dev_mem);
+		STORM_OK(s, !a->free_pct || (d->free_mem_pct != 255 && d->free_mem_pct >= a->free_pct),
+		        "live free memory as asked");
 		all++;
 		total += (uint64_t)got;
 		cu += (uint64_t)k->cu_milli * (uint64_t)f->place.dev_milli / WZ_WHOLE;
 		for (uint64_t v = f->place.devices; v && !a->link_preferred; v &= v - 1) {
 			const struct wz_device *o = &m->dev[n->first_dev + (uint32_t)__builtin_ctzll(v)];
-			STORM_OK(s, a->link != WZ_LINK_NVLINK || o == d || (d->link_domain && o->link_domain == d->link_domain), "one link domain");
+			STORM_OK(s,
+			        a->link != WZ_LINK_NVLINK || o == d ||
+			                (d->link_domain && o->link_domain == d->link_domain),
+			        "one link domain");
 			STORM_OK(s, a->link != WZ_LINK_PCIE || o->pcie == d->pcie, "one PCIe switch");
 			STORM_OK(s, a->link != WZ_LINK_NUMA || o->numa == d->numa, "one NUMA node");
 			STORM_OK(s, o->model == d->model, "one model");
 		}
 	}
-	STORM_OK(s, total + all * WZ_WHOLE >= (uint64_t)a->dev_mem_total, "total device memory as asked: %" PRIu64 " of %" PRId64, total,
-		a->dev_mem_total);
+	STORM_OK(s, total + all * WZ_WHOLE >= (uint64_t)a->dev_mem_total,
+	        "total device memory as asked: %" PRIu64 " of %" PRId64, total, a->dev_mem_total);
 	STORM_OK(s, cu + all >= (uint64_t)a->cu_milli, "compute units as asked");
 }
 
@@ -493,8 +549,8 @@ static void check_racks(struct storm *s, uint64_t number)
 	STORM_OK(s, i.tasks_placed >= i.tasks_min, "I4: job %" PRIu64 " starts with less than its minimum", number);
 	for (uint32_t t = 0; t < i.tasks_max; t++) {
 		struct wz_place p;
-		if (wz_core_task(c, number, t, &p) < 0 || a->link_preferred || (a->link != WZ_LINK_RACK && a->link != WZ_LINK_NODE) ||
-			i.tasks_max < 2)
+		if (wz_core_task(c, number, t, &p) < 0 || a->link_preferred ||
+		        (a->link != WZ_LINK_RACK && a->link != WZ_LINK_NODE) || i.tasks_max < 2)
 			continue;
 		uint32_t key = a->link == WZ_LINK_NODE ? p.node.v : wz_core_model(c)->node[p.node.v].rack;
 		STORM_OK(s, key != WZ_ID_NONE && (first == WZ_ID_NONE || first == key), "the gang stays together");
@@ -510,20 +566,23 @@ static void check_reasons(struct storm *s)
 		struct wz_job_info info;
 		uint64_t before = wz_core_digest(s->core[MAIN]);
 		if (!s->job[i].live || wz_core_job(s->core[MAIN], s->job[i].number, &info) < 0 ||
-			(info.state != WZ_JOB_WAITING && info.state != WZ_JOB_HELD))
+		        (info.state != WZ_JOB_WAITING && info.state != WZ_JOB_HELD))
 			continue;
 		for (int k = MAIN; k <= PLAIN; k++)
 			STORM_OK(s, wz_core_explain(s->core[k], info.job, &x[k], NULL) == 0, "explains");
 		STORM_OK(s, wz_core_digest(s->core[MAIN]) == before, "a question leaves no trace");
-		STORM_OK(s, x[0].main != WZ_REASON_NONE && x[0].main < WZ_REASON_COUNT_, "I6: job %" PRIu64 " waits but could start",
-			info.job);
-		STORM_OK(s, info.reason != WZ_REASON_NONE && info.reason != WZ_REASON_WORK_BUDGET, "I6: job %" PRIu64 " has no reason", info.job);
+		STORM_OK(s, x[0].main != WZ_REASON_NONE && x[0].main < WZ_REASON_COUNT_,
+		        "I6: job %" PRIu64 " waits but could start", info.job);
+		STORM_OK(s, info.reason != WZ_REASON_NONE && info.reason != WZ_REASON_WORK_BUDGET,
+		        "I6: job %" PRIu64 " has no reason", info.job);
 		STORM_OK(s, x[0].main == x[1].main && x[0].tasks_fit == x[1].tasks_fit && x[0].never == x[1].never,
-			"the index changes no explanation");
+		        "the index changes no explanation");
 		STORM_OK(s, x[0].main != WZ_REASON_NO_NODES || x[0].nodes == 0, "there are nodes");
 		if (info.state == WZ_JOB_WAITING)
-			STORM_OK(s, (info.reason == WZ_REASON_GANG) == (x[0].main == WZ_REASON_GANG) || x[0].main == WZ_REASON_GANG ||
-				info.reason == WZ_REASON_GANG, "the coarse reason agrees");
+			STORM_OK(s,
+			        (info.reason == WZ_REASON_GANG) == (x[0].main == WZ_REASON_GANG) ||
+			                x[0].main == WZ_REASON_GANG || info.reason == WZ_REASON_GANG,
+			        "the coarse reason agrees");
 	}
 }
 
@@ -543,7 +602,8 @@ static void step(struct storm *s, bool final)
 		if (f->kind == WZ_EF_START)
 			check_asked(s, f);
 		for (int k = 0; k < CORES; k++)
-			STORM_OK(s, wz_core_apply_effect(s->core[k], f, NULL) == 0, "what was decided applies: effect of kind %u", f->kind);
+			STORM_OK(s, wz_core_apply_effect(s->core[k], f, NULL) == 0,
+			        "what was decided applies: effect of kind %u", f->kind);
 		if (s->failed)
 			return;
 		if (f->kind == WZ_EF_START)
@@ -575,7 +635,8 @@ static void check_books(struct storm *s)
 		if (wz_core_job(c, j->number, &info) < 0) {
 			STORM_OK(s, j->may_end, "I7: job %" PRIu64 " is lost", j->number);
 			for (unsigned t = 0; t < TASKS; t++)
-				STORM_OK(s, !j->alive[t], "I7: job %" PRIu64 " is finished but task %u is alive", j->number, t);
+				STORM_OK(s, !j->alive[t], "I7: job %" PRIu64 " is finished but task %u is alive",
+				        j->number, t);
 			j->live = false;
 			continue;
 		}
@@ -584,7 +645,8 @@ static void check_books(struct storm *s)
 		for (uint32_t t = 0; t < info.tasks_max; t++) {
 			struct wz_place p;
 			if (wz_core_task(c, j->number, t, &p) < 0) {
-				STORM_OK(s, t >= TASKS || !j->alive[t], "I7: task %u of job %" PRIu64 " lives but holds nothing", t, j->number);
+				STORM_OK(s, t >= TASKS || !j->alive[t],
+				        "I7: task %u of job %" PRIu64 " lives but holds nothing", t, j->number);
 				continue;
 			}
 			tasks++;
@@ -601,10 +663,12 @@ static void check_books(struct storm *s)
 			missing += wz_device_milli(&m->dev[d]) - m->dev_milli[d];
 	}
 	wz_core_stats(c, &st);
-	STORM_OK(s, held == missing && (int64_t)st.gpu_milli_held == held, "tasks hold %" PRId64 " milli, devices miss %" PRId64 ", stats say %" PRId64,
-		held, missing, (int64_t)st.gpu_milli_held);
+	STORM_OK(s, held == missing && (int64_t)st.gpu_milli_held == held,
+	        "tasks hold %" PRId64 " milli, devices miss %" PRId64 ", stats say %" PRId64, held, missing,
+	        (int64_t)st.gpu_milli_held);
 	STORM_OK(s, cpu == cpu_missing, "tasks hold %" PRId64 " milli CPU, nodes miss %" PRId64, cpu, cpu_missing);
-	STORM_OK(s, st.tasks_live == tasks && st.jobs_live == live && st.jobs_waiting == waiting, "the counts of the statistics");
+	STORM_OK(s, st.tasks_live == tasks && st.jobs_live == live && st.jobs_waiting == waiting,
+	        "the counts of the statistics");
 }
 
 /* ---- a life ---- */
@@ -618,15 +682,20 @@ static void begin(struct storm *s, uint64_t seed, bool loud)
 		policies++;
 	wz_rng_seed(&s->rng, seed);
 	for (int i = 0; i < CORES; i++) {
-		struct wz_core_options o = {.seed = seed, .policy = wz_policies[seed % policies]->name, .no_index = i == PLAIN,
-			.start_timeout_us = 20 * SECOND, .stop_timeout_us = 15 * SECOND};
+		struct wz_core_options o = {.seed = seed,
+		        .policy = wz_policies[seed % policies]->name,
+		        .no_index = i == PLAIN,
+		        .start_timeout_us = 20 * SECOND,
+		        .stop_timeout_us = 15 * SECOND};
 		fault_mem_init(&s->f[i]);
 		wz_plan_init(&s->plan[i], &s->f[i].mem);
 		int r = wz_core_new(&s->f[i].mem, &o, &s->core[i], NULL);
 		wz_check(r == 0);
 		for (unsigned k = 0; k < 6; k++)
-			if (wz_catalogue_find(wz_core_catalogue(s->core[i]), wz_str(models[k]), &s->model[k].id, NULL) < 0)
-				(void)wz_catalogue_declare(wz_core_catalogue(s->core[i]), wz_str(models[k]), NULL, &s->model[k].id, NULL);
+			if (wz_catalogue_find(
+			            wz_core_catalogue(s->core[i]), wz_str(models[k]), &s->model[k].id, NULL) < 0)
+				(void)wz_catalogue_declare(wz_core_catalogue(s->core[i]), wz_str(models[k]), NULL,
+				        &s->model[k].id, NULL);
 	}
 	for (unsigned i = 0; i < PROFILES; i++)
 		random_profile(s, &s->profile[i]);
@@ -639,13 +708,33 @@ static void live(struct storm *s)
 	for (unsigned i = 0; i < STEPS && !s->failed; i++) {
 		for (uint64_t n = below(s, 6); n && !s->failed; n--) {
 			switch (below(s, 16)) {
-			case 0: case 1: place_event(s); break;
-			case 2: job_event(s); break;
-			case 3: case 4: case 5: end_task(s); break;
-			case 6: if (chance(s, 60)) observe(s); break;
-			case 7: if (chance(s, 30)) rule_event(s); break;
-			case 8: case 9: some_acks(s); break;
-			default: submit(s); break;
+			case 0:
+			case 1:
+				place_event(s);
+				break;
+			case 2:
+				job_event(s);
+				break;
+			case 3:
+			case 4:
+			case 5:
+				end_task(s);
+				break;
+			case 6:
+				if (chance(s, 60))
+					observe(s);
+				break;
+			case 7:
+				if (chance(s, 30))
+					rule_event(s);
+				break;
+			case 8:
+			case 9:
+				some_acks(s);
+				break;
+			default:
+				submit(s);
+				break;
 			}
 			if (chance(s, 40))
 				s->now += below(s, 8) * SECOND;
@@ -680,7 +769,7 @@ static uint64_t number_from(const char *name, uint64_t otherwise)
 static void test_storm(void)
 {
 	static struct storm s;
-	uint64_t one = number_from("WZ_SEED", 0), n = number_from("WZ_STORMS", 130);
+	uint64_t one = number_from("WZ_SEED", 0), n = number_from("WZ_STORMS", 300);
 	for (uint64_t seed = one ? one : 1; seed <= (one ? one : n); seed++) {
 		begin(&s, seed, one != 0);
 		live(&s);

@@ -74,8 +74,12 @@ static bool prepare(void *state, const struct wz_policy_ctx *ctx)
 /* Devices (Q16) of R milli free that c milli CPU cannot sell. */
 static int64_t stranded(int64_t rho, int64_t c, int64_t r)
 {
-	int64_t h = rho * (r < 500 ? r : 500) / 1000, z = c - rho * r / 1000;
+	int64_t m = r < 500 ? r : 500, h, z;
 
+	if (1000 * c >= rho * (r + m)) /* then z >= h: mostly, and without a division */
+		return 0;
+	h = rho * m / 1000;
+	z = c - rho * r / 1000;
 	if (z >= h)
 		return 0;
 	if (z <= -h)
@@ -87,11 +91,13 @@ static int64_t stranded(int64_t rho, int64_t c, int64_t r)
 static int64_t least_waste(const struct jigsaw *j, const struct wz_view *v, uint32_t *ret)
 {
 	int64_t best = INT64_MAX;
+	int32_t last = -1;
 
 	for (uint32_t i = 0; i < v->node->n_dev; i++) {
 		int64_t w;
-		if (!wz_device_fits(v, i))
+		if (!wz_device_fits(v, i) || v->milli[i] == last) /* alike: the lower index wins */
 			continue;
+		last = v->milli[i];
 		w = wz_worth_waste(&j->worth, v->milli[i], v->need.milli);
 		if (w < best || (w == best && v->milli[i] < v->milli[*ret])) {
 			best = w;
@@ -120,13 +126,29 @@ void wz_jigsaw_cost(const struct jigsaw *j, const struct wz_policy_ctx *ctx, con
 	wz_jigsaw_more(j, ctx, shape, v, ret);
 }
 
+/* Scores are in thousandths of Q16, so that the order counts without rounding: its part is the same for nodes alike. */
+static int64_t order_weight(const void *state, const struct wz_shape *shape)
+{
+	const struct jigsaw *j = state;
+
+	return j->weight[shape->count ? JIGSAW_ORDER : JIGSAW_ORDER_CPU];
+}
+
+/* Live readings tell nodes apart that are otherwise alike. */
+static int64_t order_weight_if_alike(const void *state, const struct wz_shape *shape)
+{
+	const struct jigsaw *j = state;
+
+	return j->weight[JIGSAW_HEAT] || j->weight[JIGSAW_UTIL] ? -1 : order_weight(state, shape);
+}
+
 static int64_t score(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
 	const struct wz_view *v)
 {
 	struct jigsaw_cost c;
 
 	wz_jigsaw_cost(state, ctx, shape, v, &c);
-	return -wz_jigsaw_sum(&c);
+	return -1000 * (wz_jigsaw_sum(&c) - c.order) - (int64_t)(v->node->order >> 16) * order_weight(state, shape);
 }
 
 static uint64_t choose(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
@@ -163,6 +185,7 @@ const struct wz_policy wz_policy_jigsaw = {
 	.state_size = sizeof(struct jigsaw),
 	.prepare = prepare,
 	.score = score,
+	.order_weight = order_weight_if_alike,
 	.choose = choose,
 	.explain = wz_jigsaw_explain,
 };
