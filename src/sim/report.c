@@ -346,6 +346,24 @@ static void idle(struct wz_rep *p)
 	wz_rep_z(p, "</figure></div></div>");
 }
 
+static void draw(struct wz_rep *p)
+{
+	struct wz_num at;
+
+	if (!wz_rep_draw_known(p))
+		return;
+	wz_rep_z(p, "<div class=\"two\"><div>");
+	heading(p, WZ_T_FIG_POWER);
+	note(p, WZ_T_FIG_DRAW_NOTE, (struct wz_str[]){wz_str_u64(&at, p->v.at)}, 1);
+	wz_rep_z(p, "<figure>");
+	wz_rep_scatter(p, false);
+	wz_rep_z(p, "</figure></div><div>");
+	heading(p, WZ_T_FIG_PRICE);
+	wz_rep_z(p, "<figure>");
+	wz_rep_scatter(p, true);
+	wz_rep_z(p, "</figure></div></div>");
+}
+
 static void tables(struct wz_rep *p)
 {
 	struct wz_num at, more;
@@ -391,6 +409,7 @@ static void set_section(struct wz_rep *p, uint32_t index)
 	what(p);
 	curves(p);
 	idle(p);
+	draw(p);
 	tables(p);
 }
 
