@@ -1223,9 +1223,9 @@ static int64_t moody_score(
 	return (int64_t)(v->node->gpu_free * (epoch % 5)) * 1000 - 3 * (int64_t)(v->node->order >> 16);
 }
 
-static int64_t moody_weight(const struct wz_shape *shape)
+static int64_t moody_weight(const void *state, const struct wz_shape *shape)
 {
-	(void)shape;
+	(void)state, (void)shape;
 	return 3;
 }
 
