@@ -166,7 +166,8 @@ static void io_count(struct io *x, uint32_t *n, uint32_t max, unsigned least)
 
 /* ---- the records ---- */
 
-struct head { uint64_t seed, now, step, next_effect, start_timeout, stop_timeout, next_seq; bool facts_changed; };
+struct head { uint64_t seed, now, step, next_effect, start_timeout, stop_timeout, next_seq; bool facts_changed; uint64_t pause_step, pause_seq;
+	int32_t pause_priority; };
 
 static void io_head(struct io *x, struct head *h)
 {
@@ -178,6 +179,9 @@ static void io_head(struct io *x, struct head *h)
 	io_u64(x, &h->stop_timeout);
 	io_max(x, &h->next_seq, UINT64_MAX >> 1);
 	io_bool(x, &h->facts_changed);
+	io_u64(x, &h->pause_step);
+	io_u64(x, &h->pause_seq);
+	io_i32(x, &h->pause_priority, INT32_MIN, INT32_MAX);
 	want(x, h->next_effect >= 1 && h->start_timeout && h->stop_timeout, "a counter is zero");
 }
 
@@ -509,14 +513,28 @@ static uint64_t checksum(struct wz_str s)
 	return wz_hash_str(0x57a7e, s);
 }
 
+/* With its parameters, which are what its state begins with. */
+static struct wz_str policy_text(const struct wz_core *c, char text[WZ_POLICY_TEXT_MAX])
+{
+	struct wz_variant v = {.policy = c->policy};
+	struct wz_buf b;
+
+	if (c->policy->n_params)
+		memcpy(v.value, c->policy_state, c->policy->n_params * sizeof(v.value[0]));
+	wz_buf_init_fixed(&b, text, WZ_POLICY_TEXT_MAX);
+	wz_variant_format(&v, &b);
+	return b.status < 0 ? wz_str(c->policy->name) : wz_buf_str(&b);
+}
+
 int wz_core_export(const struct wz_core *c, struct wz_buf *b, struct wz_err *err)
 {
 	struct io x = {.out = b};
 	size_t begin = b->len, scratch = 2 * sizeof(uint32_t) * (c->jobs.n + 1ull);
 	struct head h = {c->seed, c->now_us, c->step, c->next_effect, c->start_timeout_us, c->stop_timeout_us,
-		c->jobs.next_seq, c->facts_changed};
-	struct wz_str policy = wz_str(c->policy->name), state = {c->policy_state, c->policy->state_size};
-	uint64_t digest = wz_core_digest(c), version = VERSION, mark = 0;
+		c->jobs.next_seq, c->facts_changed, c->pause.step, c->pause.seq, c->pause.priority};
+	char text[WZ_POLICY_TEXT_MAX];
+	struct wz_str policy = policy_text(c, text), state = {c->policy_state, c->policy->state_size};
+	uint64_t digest = wz_core_digest(c), version = VERSION, rules = c->policy->version, mark = 0;
 	uint32_t *slot = wz_mem_alloc(&c->mem, scratch), order = BYTE_ORDER_MARK, n;
 
 	if (!slot)
@@ -531,6 +549,7 @@ int wz_core_export(const struct wz_core *c, struct wz_buf *b, struct wz_err *err
 	write_jobs(&x, c, slot, n);
 	write_tasks(&x, c, slot + c->jobs.n);
 	io_str(&x, &policy);
+	io_u64(&x, &rules);
 	memcpy(&mark, &order, sizeof(order)); /* tells the byte order and no more */
 	io_u64(&x, &mark);
 	io_str(&x, &state);
@@ -902,6 +921,9 @@ static void read_jobs(struct import *m)
 		return;
 	for (uint32_t i = 0; i < m->n_jobs; i++)
 		want(&m->x, (c->jobs.job[i].placed > 0) == (c->jobs.job[i].state >= WZ_JOB_STARTING), "a job's state does not go with its tasks");
+	for (uint32_t i = 0; i < c->model.n_nodes; i++)
+		if (c->model.node[i].name)
+			wz_ledger_observe(c, i);
 	if (ok(m))
 		read_stops(m);
 	for (uint32_t i = 0; ok(m) && i < m->n_jobs; i++) {
@@ -911,15 +933,31 @@ static void read_jobs(struct import *m)
 	}
 }
 
+/* The policy that the text names: the custom one of the options, or one of the table. NULL: not known any more. */
+static const struct wz_policy *policy_of(struct wz_str text, const struct wz_core_options *o, struct wz_variant *v)
+{
+	struct wz_str rest = text, name = wz_str_split(&rest, ':');
+
+	if (o && o->custom && wz_str_eq(name, wz_str(o->custom->name))) {
+		wz_variant_usual(o->custom, v);
+		return v->policy;
+	}
+	if (wz_variant_parse(text, v, NULL) == 0)
+		return v->policy;
+	return NULL;
+}
+
 static void read_policy(struct import *m, const struct wz_core_options *o)
 {
 	struct wz_core *c = m->c;
-	struct wz_str name = {0}, state = {0};
-	uint64_t mark = 0, own = 0, digest = 0;
+	struct wz_str text = {0}, state = {0};
+	uint64_t mark = 0, own = 0, digest = 0, version = 0;
 	uint32_t order = BYTE_ORDER_MARK;
 	const struct wz_policy *p;
+	struct wz_variant v;
 
-	io_str(&m->x, &name);
+	io_str(&m->x, &text);
+	io_max(&m->x, &version, UINT32_MAX);
 	io_max(&m->x, &mark, UINT32_MAX);
 	io_str(&m->x, &state);
 	io_u64(&m->x, &digest);
@@ -927,32 +965,29 @@ static void read_policy(struct import *m, const struct wz_core_options *o)
 		fail(&m->x, "something follows the end");
 	if (!ok(m))
 		return;
-	p = o && o->custom && wz_str_eq(name, wz_str(o->custom->name)) ? o->custom : wz_policy_find(name);
+	p = policy_of(text, o, &v);
 	memcpy(&own, &order, sizeof(order));
-	m->same = m->identity && p && p->state_size == state.len && (own == mark || !state.len);
+	m->same = m->identity && p && p->version == version && p->state_size == state.len && (own == mark || !state.len);
 	if (!p)
-		p = wz_policies[0];
+		wz_variant_usual(wz_policies[0], &v);
+	p = v.policy;
 	if (c->policy->state_size)
 		wz_mem_free(&c->mem, c->policy_state, c->policy->state_size);
 	c->policy = p;
 	c->policy_state = p->state_size ? wz_mem_zalloc(&c->mem, p->state_size) : NULL;
 	if (p->state_size && !c->policy_state) {
-		c->policy = wz_policies[0];
-		for (uint32_t i = 0; wz_policies[i]; i++) /* one whose state need not be freed */
-			if (!wz_policies[i]->state_size)
-				c->policy = wz_policies[i];
-		wz_check(!c->policy->state_size);
 		m->r = -ENOMEM;
 		return;
 	}
 	c->epoch++;
+	wz_variant_begin(&v, c->policy_state);
 	if (!m->same) {
 		wz_core_prepare(c);
 		return;
 	}
 	if (state.len)
 		memcpy(c->policy_state, state.ptr, state.len);
-	c->policy_hash = wz_hash_str(wz_hash_str(0, wz_str(p->name)), (struct wz_str){c->policy_state, p->state_size});
+	c->policy_hash = wz_policy_hash(p, c->policy_state);
 	if (wz_core_digest(c) != digest)
 		fail(&m->x, "the digest is not that of the state");
 }
@@ -972,6 +1007,9 @@ static void read_all(struct import *m, const struct wz_core_options *o)
 	c->start_timeout_us = h.start_timeout;
 	c->stop_timeout_us = h.stop_timeout;
 	c->jobs.next_seq = h.next_seq;
+	c->pause.step = h.pause_step;
+	c->pause.seq = h.pause_seq;
+	c->pause.priority = h.pause_priority;
 	read_catalogue(m);
 	if (ok(m))
 		read_demand(m);
