@@ -185,11 +185,11 @@ static int check_args(const struct wz_verb *v, struct args *a, int operands, con
 {
 	int r = wz_sim_check_files(v, &a->nodes, &a->pods, &a->trace, operands, ret_lists);
 
-	if (r)
-		return r;
-	if (a->twice && !a->delay)
-		return wz_cli_usage(v, "--ack-twice needs --ack-delay");
-	return 0;
+	if (r == 0)
+		r = wz_sim_check_seeds(v, &a->seeds);
+	if (r == 0 && a->twice && !a->delay)
+		r = wz_cli_usage(v, "--ack-twice needs --ack-delay");
+	return r;
 }
 
 static void fill_base(struct job *j)
