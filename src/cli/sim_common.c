@@ -117,3 +117,12 @@ void wz_sim_input_close(struct wz_sim_input *x)
 	wz_catalogue_release(&x->catalogue);
 	x->opened = x->ready = false;
 }
+
+void wz_sim_command_line(const char *verb, int argc, char **argv, struct wz_buf *b)
+{
+	wz_buf_addz(b, verb);
+	for (int i = 0; i < argc; i++) {
+		wz_buf_addc(b, ' ');
+		wz_buf_addz(b, argv[i]);
+	}
+}

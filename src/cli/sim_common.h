@@ -32,6 +32,8 @@ struct wz_str wz_sim_trace_name(struct wz_str path); /* the file's name without 
 /* More work for the same cluster, read from one file into a struct that was inited. */
 int wz_sim_input_more(struct wz_sim_input *x, struct wz_str path, struct wz_sim_tasks *ret, struct wz_err *err);
 
+void wz_sim_command_line(const char *verb, int argc, char **argv, struct wz_buf *b); /* as it was typed */
+
 /* ---- sim_placement.c ---- */
 /* Canonical texts of the variants asked for (core/policy.h), owned by the arena; none: the default, "all": every policy.
  * Commas separate placements and the parameters of one: a part with '=' and no ':' goes on with the one before. */
