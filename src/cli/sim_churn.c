@@ -246,6 +246,7 @@ static int sim_churn(struct wz_cli *cli, const struct wz_verb *v, int argc, char
 	const struct wz_list *lists = NULL;
 	struct job j = {.cli = cli, .a = &a};
 	struct wz_err err = {0};
+	struct wz_arena arena;
 	int r = wz_cli_opts(v, &a, argc, argv);
 
 	if (r < 0)
@@ -259,11 +260,16 @@ static int sim_churn(struct wz_cli *cli, const struct wz_verb *v, int argc, char
 		r = check_args(&j, v);
 	if (r)
 		return r;
-	if (wz_sim_placements(&a.placement, placement, &j.base.n_placements, &err) < 0)
-		return wz_cli_usage(v, err.text);
-	j.base.placement = placement;
-	fill_base(&j);
-	return run(&j, lists);
+	wz_arena_init(&arena, cli->mem, 1024);
+	if (wz_sim_placements(&a.placement, &arena, placement, &j.base.n_placements, &err) < 0) {
+		r = wz_cli_usage(v, err.text);
+	} else {
+		j.base.placement = placement;
+		fill_base(&j);
+		r = run(&j, lists);
+	}
+	wz_arena_release(&arena);
+	return r;
 }
 
 const struct wz_verb wz_verb_sim_churn = {

@@ -60,39 +60,6 @@ struct wz_str wz_sim_trace_name(struct wz_str path)
 	return path;
 }
 
-int wz_sim_placements(struct wz_list *placement, const char **ret, uint32_t *ret_n, struct wz_err *err)
-{
-	struct wz_list all = {0};
-
-	for (uint32_t i = 0; wz_policies[i]; i++)
-		all.item[all.n++] = wz_str(wz_policies[i]->name);
-	if (placement->n == 0)
-		placement->item[placement->n++] = wz_str(wz_policies[0]->name);
-	if (placement->n == 1 && wz_str_eq(placement->item[0], WZ_STR("all")))
-		*placement = all;
-	for (*ret_n = 0; *ret_n < placement->n; ++*ret_n) {
-		const struct wz_policy *p = wz_policy_find(placement->item[*ret_n]);
-		if (!p)
-			return wz_err_set(err, -ENOENT, "UnknownPolicy", WZ_STR("no placement policy is named \""),
-			                  placement->item[*ret_n], WZ_STR("\"; `--list` shows them"));
-		ret[*ret_n] = p->name;
-	}
-	return 0;
-}
-
-int wz_sim_list_policies(struct wz_cli *cli)
-{
-	for (uint32_t i = 0; wz_policies[i]; i++) {
-		size_t from = cli->out.len;
-		wz_buf_addz(&cli->out, wz_policies[i]->name);
-		while (cli->out.len - from < 22)
-			wz_buf_addc(&cli->out, ' ');
-		wz_buf_addz(&cli->out, wz_policies[i]->summary);
-		wz_buf_addc(&cli->out, '\n');
-	}
-	return WZ_EXIT_OK;
-}
-
 int wz_sim_check_files(const struct wz_verb *v, const struct wz_list *nodes, const struct wz_list *pods,
                        const struct wz_list *trace, int operands, const struct wz_list **ret_lists)
 {
@@ -142,6 +109,11 @@ int wz_sim_input_open(struct wz_sim_input *x, const struct wz_list *nodes, struc
 	return r;
 }
 
+int wz_sim_input_more(struct wz_sim_input *x, struct wz_str path, struct wz_sim_tasks *ret, struct wz_err *err)
+{
+	return wz_trace_load(&path.ptr, 1, NULL, x->nodes.mem, &x->nodes, ret, err);
+}
+
 void wz_sim_input_close(struct wz_sim_input *x)
 {
 	if (!x->opened)
@@ -152,4 +124,13 @@ void wz_sim_input_close(struct wz_sim_input *x)
 	wz_sim_nodes_release(&x->nodes);
 	wz_catalogue_release(&x->catalogue);
 	x->opened = x->ready = false;
+}
+
+void wz_sim_command_line(const char *verb, int argc, char **argv, struct wz_buf *b)
+{
+	wz_buf_addz(b, verb);
+	for (int i = 0; i < argc; i++) {
+		wz_buf_addc(b, ' ');
+		wz_buf_addz(b, argv[i]);
+	}
 }

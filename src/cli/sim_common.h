@@ -33,9 +33,17 @@ void wz_sim_input_close(struct wz_sim_input *x);
 
 struct wz_str wz_sim_trace_name(struct wz_str path); /* the file's name without folder, ".csv" and the openb prefix */
 
-/* Names of policies; none: the default, "all": every one. -ENOENT "UnknownPolicy". Room for WZ_LIST_MAX. */
-int wz_sim_placements(struct wz_list *placement, const char **ret, uint32_t *ret_n, struct wz_err *err);
-int wz_sim_list_policies(struct wz_cli *cli);
+/* More work for the same cluster, read from one file into a struct that was inited. */
+int wz_sim_input_more(struct wz_sim_input *x, struct wz_str path, struct wz_sim_tasks *ret, struct wz_err *err);
+
+void wz_sim_command_line(const char *verb, int argc, char **argv, struct wz_buf *b); /* as it was typed */
+
+/* ---- sim_placement.c ---- */
+/* Canonical texts of the variants asked for (core/policy.h), owned by the arena; none: the default, "all": every policy.
+ * Commas separate placements and the parameters of one: a part with '=' and no ':' goes on with the one before. */
+int wz_sim_placements(struct wz_list *placement, struct wz_arena *arena, const char *ret[WZ_LIST_MAX], uint32_t *ret_n,
+                      struct wz_err *err);
+int wz_sim_list_policies(struct wz_cli *cli); /* with their parameters */
 
 extern atomic_int wz_sim_interrupted;
 void wz_sim_catch_interrupt(void);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `wz sim pack`: the inflation experiment over placements, pod lists and seeds. */
+#include "cli/sim_bound.h"
 #include "cli/sim_common.h"
 #include "os/file.h"
 #include "os/pool.h"
@@ -16,8 +17,9 @@ struct args {
 	struct wz_list nodes, pods, trace, placement;
 	struct wz_range seeds;
 	uint64_t workers, loss, twice, refuse, delay;
-	struct wz_str csv, html;
-	bool jsonl, list, no_index, check, quiet;
+	uint64_t hold, explain, explain_at;
+	struct wz_str csv, html, order, teach;
+	bool jsonl, list, no_index, check, quiet, bound, power;
 };
 
 static const struct wz_opt opts[] = {
@@ -25,7 +27,7 @@ static const struct wz_opt opts[] = {
 	{"pods", 'p', WZ_OPT_LIST, "FILE", "the pods; several: one experiment each", offsetof(struct args, pods), 0},
 	{"trace", 't', WZ_OPT_LIST, "FILE", "one file with nodes and work, instead of the two",
 	 offsetof(struct args, trace), 0},
-	{"placement", 'P', WZ_OPT_LIST, "NAME,...", "policies to run; `all`; default jigsaw (see --list)",
+	{"placement", 'P', WZ_OPT_LIST, "NAME,...", "policies to run, with parameters (jigsaw:power=0.2); `all`; see --list",
 	 offsetof(struct args, placement), 0},
 	{"seeds", 's', WZ_OPT_RANGE, "A-B", "seeds of arrivals and node order; default 42", offsetof(struct args, seeds),
 	 UINT32_MAX},
@@ -36,6 +38,17 @@ static const struct wz_opt opts[] = {
 	{"html", 0, WZ_OPT_STRING, "FILE", "write a report: curves, refusals, where idle devices are",
 	 offsetof(struct args, html), 0},
 	{"list", 'l', WZ_OPT_FLAG, NULL, "list the placement policies", offsetof(struct args, list), 0},
+	{"bound", 'b', WZ_OPT_FLAG, NULL, "show what no policy can exceed (an LP bound)", offsetof(struct args, bound), 0},
+	{"hold-prefix", 0, WZ_OPT_U64, "PERCENT", "the bound when what arrived until then is held; implies --bound",
+	 offsetof(struct args, hold), 130},
+	{"order", 0, WZ_OPT_STRING, "NAME", "arrivals: shuffled, file, largest-first, smallest-first",
+	 offsetof(struct args, order), 0},
+	{"teach", 0, WZ_OPT_STRING, "FILE", "policies first see this work come and go", offsetof(struct args, teach), 0},
+	{"power", 0, WZ_OPT_FLAG, NULL, "measure power and price too", offsetof(struct args, power), 0},
+	{"explain", 0, WZ_OPT_U64, "N", "the reasons of N placements in words, for the first seed", offsetof(struct args, explain),
+	 1000000},
+	{"explain-at", 0, WZ_OPT_U64, "PERCENT", "from this percent of arrivals on; default 90",
+	 offsetof(struct args, explain_at), 130},
 	{"check", 0, WZ_OPT_FLAG, NULL, "check all invariants after every arrival (slow)", offsetof(struct args, check), 0},
 	{"no-index", 0, WZ_OPT_FLAG, NULL, "look at every node for every decision (slow; the same result)",
 	 offsetof(struct args, no_index), 0},
@@ -55,7 +68,9 @@ static const struct wz_opt opts[] = {
 /* A list with its cluster, and the runs on it; all are kept until the report is written. */
 struct list {
 	struct wz_sim_input input;
+	struct wz_sim_tasks lessons;
 	struct wz_packset set;
+	struct wz_cli_bound bound;
 };
 
 struct job {
@@ -73,6 +88,8 @@ static void close_lists(struct job *j)
 
 	for (uint32_t i = 0; i < j->n; i++) {
 		wz_packset_release(&j->list[i].set, mem);
+		if (j->list[i].input.opened)
+			wz_sim_tasks_release(&j->list[i].lessons);
 		wz_sim_input_close(&j->list[i].input);
 	}
 	wz_mem_free(mem, j->list, j->n * sizeof(*j->list));
@@ -80,10 +97,19 @@ static void close_lists(struct job *j)
 
 static int open_list(struct job *j, struct list *l, struct wz_str path, struct wz_err *err)
 {
+	int r;
+
 	l->set = j->base;
 	l->set.trace = wz_sim_trace_name(path);
 	l->set.in = &l->input.in;
-	return wz_sim_input_open(&l->input, &j->a->nodes, path, j->cli->mem, err);
+	r = wz_sim_input_open(&l->input, &j->a->nodes, path, j->cli->mem, err);
+	if (l->input.opened)
+		wz_sim_tasks_init(&l->lessons, j->cli->mem);
+	if (r == 0 && j->a->teach.len) {
+		r = wz_sim_input_more(&l->input, j->a->teach, &l->lessons, err);
+		l->set.base.teach = &l->lessons;
+	}
+	return r;
 }
 
 /* All inputs are read before the first run, so that a mistake in the last file costs no time. */
@@ -97,20 +123,28 @@ static int run_all(struct job *j, const struct wz_list *lists, struct wz_err *er
 		r = open_list(j, &j->list[i], lists->item[i], err);
 	for (uint32_t i = 0; r == 0 && i < lists->n; i++) {
 		j->progress.before = i * runs;
-		r = wz_packset_run(&j->list[i].set, j->cli->mem, err);
+		if (j->a->bound)
+			r = wz_cli_bound_of(&j->list[i].set, (uint32_t)j->a->hold, j->cli->mem, &j->list[i].bound, err);
+		if (r == 0)
+			r = wz_packset_run(&j->list[i].set, j->cli->mem, err);
 	}
 	return r;
 }
 
 /* ---- output ---- */
 
-static void print_list(const struct job *j, const struct wz_packset *s, bool first)
+static void print_list(const struct job *j, const struct list *l, bool first)
 {
+	const struct wz_packset *s = &l->set;
 	struct wz_buf *out = &j->cli->out;
 
 	if (j->a->jsonl) {
 		for (uint32_t i = 0; i < wz_packset_runs(s); i++)
 			wz_packset_jsonl(s, i, out);
+		if (j->a->bound)
+			wz_cli_bound_jsonl(&l->bound, out);
+		if (j->a->power)
+			wz_packset_draw_jsonl(s, out);
 		return;
 	}
 	wz_buf_addz(out, first ? "" : "\n");
@@ -125,6 +159,12 @@ static void print_list(const struct job *j, const struct wz_packset *s, bool fir
 	wz_buf_add_u64(out, s->seed_to - s->seed_from + 1);
 	wz_buf_addz(out, s->seed_to > s->seed_from ? " seeds\n" : " seed\n");
 	wz_packset_table(s, out);
+	if (j->a->bound)
+		wz_cli_bound_row(&l->bound, wz_packset_name_width(s), out);
+	if (j->a->power) {
+		wz_buf_addc(out, '\n');
+		wz_packset_draw_table(s, out);
+	}
 }
 
 static int write_file(struct wz_buf *b, struct wz_str path, struct wz_err *err)
@@ -152,20 +192,33 @@ static int write_html(const struct job *j, struct wz_str how, struct wz_err *err
 	struct wz_buf b;
 
 	for (uint32_t i = 0; i < j->n; i++)
-		set[i].runs = &j->list[i].set;
+		set[i] = (struct wz_report_set){.runs = &j->list[i].set,
+			.bound = j->a->bound ? j->list[i].bound.pct : NULL};
 	wz_buf_init(&b, j->cli->mem, WZ_REPORT_BYTES_MAX);
 	wz_report_html(&report, &b);
 	return write_file(&b, j->a->html, err);
 }
 
-/* The command as it was typed. */
-static void command_line(struct wz_buf *b, int argc, char **argv)
+static int explain(const struct job *j, const struct wz_packset *s, struct wz_err *err)
 {
-	wz_buf_addz(b, "wz sim pack");
-	for (int i = 0; i < argc; i++) {
-		wz_buf_addc(b, ' ');
-		wz_buf_addz(b, argv[i]);
+	struct wz_pack_result *result = wz_mem_alloc(j->cli->mem, sizeof(*result));
+	int r = result ? 0 : wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory"));
+
+	for (uint32_t p = 0; r == 0 && p < s->n_placements; p++) {
+		struct wz_pack_options o = s->base;
+		o.placement = s->placement[p];
+		o.seed = s->seed_from;
+		o.no_curves = true;
+		o.explain = (uint32_t)j->a->explain;
+		o.explain_at = (uint32_t)j->a->explain_at;
+		o.words = &j->cli->out;
+		wz_buf_addc(o.words, '\n');
+		wz_buf_addz(o.words, o.placement);
+		wz_buf_addz(o.words, " explains:\n");
+		r = wz_pack_run(s->in, &o, j->cli->mem, result, err);
 	}
+	wz_mem_free(j->cli->mem, result, sizeof(*result));
+	return r;
 }
 
 static int output(const struct job *j, struct wz_str how, struct wz_err *err)
@@ -173,20 +226,31 @@ static int output(const struct job *j, struct wz_str how, struct wz_err *err)
 	int r = 0;
 
 	for (uint32_t i = 0; i < j->n; i++)
-		print_list(j, &j->list[i].set, i == 0);
-	if (j->a->csv.len)
+		print_list(j, &j->list[i], i == 0);
+	for (uint32_t i = 0; r == 0 && j->a->explain && i < j->n; i++)
+		r = explain(j, &j->list[i].set, err);
+	if (r == 0 && j->a->csv.len)
 		r = write_csv(j, err);
 	if (r == 0 && j->a->html.len)
 		r = write_html(j, how, err);
 	return r;
 }
 
-static int check_args(const struct wz_verb *v, struct args *a, int operands, const struct wz_list **ret_lists)
+static int check_args(const struct wz_verb *v, struct args *a, int operands, const struct wz_list **ret_lists,
+                      enum wz_arrive_order *ret_order)
 {
 	int r = wz_sim_check_files(v, &a->nodes, &a->pods, &a->trace, operands, ret_lists);
 
 	if (r == 0)
 		r = wz_sim_check_seeds(v, &a->seeds);
+	a->bound = a->bound || a->hold;
+	if (r == 0 && a->jsonl && a->explain)
+		r = wz_cli_usage(v, "--explain is for people: not with --jsonl");
+	while (r == 0 && a->order.len && !wz_str_eq(a->order, wz_str(wz_arrive_order_name[*ret_order])))
+		if (++*ret_order == WZ_ARRIVE_ORDERS)
+			r = wz_cli_usage(v, "--order is shuffled, file, largest-first or smallest-first");
+	if (r == 0 && a->bound && *ret_order != WZ_ARRIVE_SHUFFLED)
+		r = wz_cli_usage(v, "--bound is for shuffled arrivals");
 	if (r == 0 && a->twice && !a->delay)
 		r = wz_cli_usage(v, "--ack-twice needs --ack-delay");
 	return r;
@@ -200,7 +264,8 @@ static void fill_base(struct job *j)
 	j->base.seed_to = a->seeds.last;
 	j->base.workers = (uint32_t)a->workers;
 	j->base.stop = &wz_sim_interrupted;
-	j->base.base = (struct wz_pack_options){.no_index = a->no_index, .check = a->check,
+	j->base.base = (struct wz_pack_options){.no_index = a->no_index, .check = a->check, .draw = a->power,
+		.order = j->base.base.order,
 		.faults = {.delay_us = a->delay, .loss_ppm = (uint32_t)a->loss, .twice_ppm = (uint32_t)a->twice,
 			   .refuse_ppm = (uint32_t)a->refuse}};
 	if (!a->quiet && wz_tty_is(STDERR_FILENO)) {
@@ -233,27 +298,30 @@ static int run(struct job *j, const struct wz_list *lists, struct wz_str how)
 
 static int sim_pack(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
 {
-	struct args a = {.seeds = {42, 42}};
+	struct args a = {.seeds = {42, 42}, .explain_at = 90};
 	const char *placement[WZ_LIST_MAX];
 	const struct wz_list *lists = NULL;
 	struct job j = {.cli = cli, .a = &a};
 	struct wz_err err = {0};
+	struct wz_arena arena;
 	struct wz_buf how;
 	int r;
 
+	wz_arena_init(&arena, cli->mem, 1024);
 	wz_buf_init(&how, cli->mem, 65536);
-	command_line(&how, argc, argv);
+	wz_sim_command_line("wz sim pack", argc, argv, &how);
 	r = wz_cli_opts(v, &a, argc, argv);
 	if (r < 0) {
 		r = WZ_EXIT_USAGE;
 	} else if (a.list) {
 		r = wz_sim_list_policies(cli);
-	} else if ((r = check_args(v, &a, r, &lists)) == 0) {
-		r = wz_sim_placements(&a.placement, placement, &j.base.n_placements, &err);
+	} else if ((r = check_args(v, &a, r, &lists, &j.base.base.order)) == 0) {
+		r = wz_sim_placements(&a.placement, &arena, placement, &j.base.n_placements, &err);
 		j.base.placement = placement;
 		r = r < 0 ? wz_cli_usage(v, err.text) : run(&j, lists, wz_buf_str(&how));
 	}
 	wz_buf_release(&how);
+	wz_arena_release(&arena);
 	return r;
 }
 

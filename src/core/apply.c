@@ -250,16 +250,18 @@ static int on_step(struct wz_core *c, const struct wz_event *e, struct wz_err *e
 
 static int on_policy(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
 {
-	const struct wz_policy *p = wz_policy_find(e->u.policy.name);
+	struct wz_variant v;
 	void *state = NULL;
+	int r = wz_variant_parse(e->u.policy.name, &v, err);
 
-	if (!p)
-		return wz_err_set(err, -ENOENT, "UnknownPolicy", WZ_STR("there is no policy named "), e->u.policy.name);
-	if (p->state_size && !(state = wz_mem_zalloc(&c->mem, p->state_size)))
+	if (r < 0)
+		return r;
+	if (v.policy->state_size && !(state = wz_mem_zalloc(&c->mem, v.policy->state_size)))
 		return no_memory(err, -ENOMEM);
+	wz_variant_begin(&v, state);
 	if (c->policy->state_size)
 		wz_mem_free(&c->mem, c->policy_state, c->policy->state_size);
-	c->policy = p;
+	c->policy = v.policy;
 	c->policy_state = state;
 	c->epoch++;
 	wz_core_prepare(c);
@@ -442,8 +444,7 @@ static void count_demand(struct wz_core *c, wz_shape_id shape, uint32_t tasks)
 	c->sum += wz_hash_u64(c->shape_hash[shape.v] ^ 0xdeULL, *n);
 	if (c->policy->observe) {
 		c->policy->observe(c->policy_state, &ctx, shape, tasks);
-		c->policy_hash = wz_hash_str(wz_hash_str(0, wz_str(c->policy->name)),
-		                             (struct wz_str){c->policy_state, c->policy->state_size});
+		c->policy_hash = wz_policy_hash(c->policy, c->policy_state);
 	}
 	if (epoch)
 		wz_core_prepare(c);

@@ -211,13 +211,13 @@ static void rescore_leaves(struct look *l, struct wz_index_shape *s)
 {
 	const struct wz_model_state *m = &l->c->model;
 	const struct wz_policy *policy = l->c->policy;
-	int64_t *leaf = s->tree.level[0], weight = policy->order_weight ? policy->order_weight(l->s) : 0;
+	int64_t *leaf = s->tree.level[0], weight = policy->order_weight ? policy->order_weight(l->c->policy_state, l->s) : -1;
 
 	l->c->index.pass++;
 	for (uint32_t r = 0; r < m->n_ranked; r++) {
 		if (leaf[r] == WZ_SCORE_NONE)
 			continue;
-		leaf[r] = policy->order_weight ? eval_alike(l, m->by_rank[r], weight) : eval(l, m->by_rank[r]);
+		leaf[r] = weight >= 0 ? eval_alike(l, m->by_rank[r], weight) : eval(l, m->by_rank[r]);
 	}
 	wz_maxtree_rebuild(&s->tree);
 }

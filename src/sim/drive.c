@@ -3,6 +3,8 @@
 
 #include "core/policies/frag.h"
 
+#define FIRST_LESSON (1ULL << 40) /* number of the first job that is only shown */
+
 int wz_drive_join(struct wz_core *c, const struct wz_sim_nodes *nodes, struct wz_err *err)
 {
 	int r = wz_sim_nodes_declare(nodes, wz_core_catalogue(c), err);
@@ -61,6 +63,9 @@ int wz_drive_open(struct wz_drive *d, const struct wz_drive_options *o, struct w
 	wz_plan_init(&d->plan, d->mem);
 	eo.seed = o->seed;
 	d->track = o->track;
+	d->track_draw = o->draw;
+	d->before = o->before;
+	d->before_ctx = o->before_ctx;
 	d->faulty = eo.delay_us || eo.loss_ppm || eo.twice_ppm || eo.refuse_ppm;
 	wz_enact_init(&d->enact, d->mem, &eo);
 	d->frag = wz_mem_zalloc(d->mem, sizeof(*d->frag));
@@ -69,7 +74,7 @@ int wz_drive_open(struct wz_drive *d, const struct wz_drive_options *o, struct w
 	r = wz_drive_join(d->core, d->nodes, err);
 	if (r == 0)
 		r = state_workload(d, err);
-	if (r == 0 && d->track)
+	if (r == 0 && (d->track || d->track_draw))
 		wz_drive_measure(d);
 	return r;
 }
@@ -96,11 +101,32 @@ static int64_t frag_of_node(const struct wz_drive *d, uint32_t node)
 	return wz_frag_of(d->frag, n, n->cpu_free, &m->dev_milli[n->first_dev]);
 }
 
+static void add_draw(struct wz_drive *d, uint32_t node, int sign)
+{
+	struct wz_draw_sum x = wz_draw_node(wz_core_catalogue(d->core), wz_core_model(d->core), node);
+
+	d->draw.watts += sign * x.watts;
+	d->draw.price_musd += sign * x.price_musd;
+}
+
 void wz_drive_measure(struct wz_drive *d)
 {
 	d->frag_sum = 0;
-	for (uint32_t i = 0; i < d->nodes->n; i++)
+	d->draw = (struct wz_draw_sum){0};
+	for (uint32_t i = 0; i < d->nodes->n; i++) {
 		d->frag_sum += frag_of_node(d, i);
+		if (d->track_draw)
+			add_draw(d, i, 1);
+	}
+}
+
+/* What is tracked is a sum over nodes: a node leaves it before a start changes the node, and comes back after. */
+static void track(struct wz_drive *d, uint32_t node, int sign)
+{
+	if (d->track)
+		d->frag_sum += sign * frag_of_node(d, node);
+	if (d->track_draw)
+		add_draw(d, node, sign);
 }
 
 double wz_drive_fragment_milli(const struct wz_drive *d)
@@ -109,6 +135,29 @@ double wz_drive_fragment_milli(const struct wz_drive *d)
 }
 
 /* ---- events and steps ---- */
+
+int wz_drive_teach(struct wz_drive *d, const struct wz_sim_tasks *lessons, uint64_t seed, struct wz_err *err)
+{
+	uint32_t *at = wz_mem_alloc(d->mem, (lessons->n + 1) * sizeof(*at));
+	struct wz_rng rng;
+	int r = at ? 0 : wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory to teach"));
+
+	wz_rng_seed(&rng, seed);
+	for (uint32_t i = 0; r == 0 && i < lessons->n; i++)
+		at[i] = i;
+	if (r == 0)
+		wz_rng_shuffle_u32(&rng, at, lessons->n);
+	for (uint32_t i = 0; r == 0 && i < lessons->n; i++) {
+		struct wz_event e = {.kind = WZ_EV_JOB_SUBMITTED, .time_us = d->time_us};
+		e.u.submit.job = FIRST_LESSON + i;
+		e.u.submit.profile = wz_sim_task_profile(lessons, &lessons->task[at[i]]);
+		r = wz_core_apply(d->core, &e, err);
+		if (r == 0)
+			r = wz_drive_cancel(d, FIRST_LESSON + i, err);
+	}
+	wz_mem_free(d->mem, at, (lessons->n + 1) * sizeof(*at));
+	return r;
+}
 
 int wz_drive_submit(struct wz_drive *d, const struct wz_sim_task *t, uint64_t job, struct wz_err *err)
 {
@@ -149,13 +198,15 @@ static int enact_plan(struct wz_drive *d, struct wz_err *err)
 {
 	for (uint32_t i = 0; i < d->plan.n; i++) {
 		const struct wz_effect *e = &d->plan.effect[i];
-		bool tracked = d->track && e->kind == WZ_EF_START;
-		int r;
-		if (tracked)
-			d->frag_sum -= frag_of_node(d, e->place.node.v);
+		bool starts = e->kind == WZ_EF_START;
+		int r = starts && d->before ? d->before(d->before_ctx, e, err) : 0;
+		if (r < 0)
+			return r;
+		if (starts)
+			track(d, e->place.node.v, -1);
 		r = wz_core_apply_effect(d->core, e, err);
-		if (r == 0 && tracked)
-			d->frag_sum += frag_of_node(d, e->place.node.v);
+		if (r == 0 && starts)
+			track(d, e->place.node.v, 1);
 		if (r == 0)
 			r = wz_enact_effect(&d->enact, d->core, e, err);
 		if (r < 0)

@@ -87,30 +87,120 @@ struct run {
 	uint64_t used, arrived, digest;
 	int64_t used_in[WZ_PACK_PERCENT + 1], count_in[WZ_PACK_PERCENT + 1];
 	double frag_in[WZ_PACK_PERCENT + 1], ratio_in[WZ_PACK_PERCENT + 1];
+	double power_in[WZ_PACK_PERCENT + 1], price_in[WZ_PACK_PERCENT + 1];
+	const struct wz_sim_task *now; /* the one that arrives */
+	uint32_t explained;
 	uint32_t *sample;          /* ns of each decision */
 	uint32_t n_samples;
 };
 
+static void add_task(const struct wz_sim_task *t, struct wz_buf *b)
+{
+	wz_buf_add(b, t->name);
+	wz_buf_addz(b, " (");
+	if (t->gpus == 0) {
+		wz_buf_addz(b, "no device");
+	} else if (t->milli < WZ_WHOLE) {
+		wz_buf_add_fixed(b, t->milli, 3);
+		wz_buf_addz(b, t->gpus == 1 ? " device" : " each of several devices");
+	} else {
+		wz_buf_add_u64(b, t->gpus);
+		wz_buf_addz(b, t->gpus == 1 ? " device" : " devices");
+	}
+	wz_buf_addz(b, ", ");
+	wz_buf_add_fixed(b, t->cpu_milli / 100, 1);
+	wz_buf_addz(b, " CPU)");
+}
+
+/* Before a start: x->arrived is what had arrived before this task. */
+static int say_why(void *ctx, const struct wz_effect *e, struct wz_err *err)
+{
+	struct run *x = ctx;
+	const struct wz_ev_node *n = &x->in->nodes->node[e->place.node.v];
+	struct wz_buf *b = x->o->words;
+	int r;
+
+	if (x->explained >= x->o->explain || x->arrived * 100 < x->in->capacity_milli * x->o->explain_at)
+		return 0;
+	x->explained++;
+	wz_buf_add_fixed(b, (int64_t)(x->arrived * 10000 / x->in->capacity_milli), 2);
+	wz_buf_addz(b, " %: ");
+	add_task(x->now, b);
+	wz_buf_addz(b, " goes to ");
+	wz_buf_add(b, n->name);
+	if (n->n_devices) {
+		wz_buf_addz(b, " (");
+		wz_buf_add_u64(b, n->n_devices);
+		wz_buf_addz(b, " x ");
+		wz_buf_add(b, wz_sim_nodes_model_name(x->in->nodes, n->device[0].model));
+		wz_buf_addc(b, ')');
+	}
+	wz_buf_addz(b, ". ");
+	r = wz_core_explain_choice(x->d.core, e, b, err);
+	wz_buf_addc(b, '\n');
+	return r;
+}
+
 static int start(struct run *x, uint32_t n_arrivals, struct wz_err *err)
 {
 	struct wz_drive_options o = {.placement = x->o->placement, .seed = x->o->seed, .no_index = x->o->no_index,
-		.track = !x->o->no_curves, .faults = x->o->faults};
+		.track = !x->o->no_curves, .draw = x->o->draw, .faults = x->o->faults,
+		.before = x->o->explain ? say_why : NULL, .before_ctx = x};
+	int r;
 
 	x->d = (struct wz_drive){.nodes = x->in->nodes, .tasks = x->in->tasks, .typical = &x->in->typical, .mem = x->mem};
 	x->sample = wz_mem_alloc(x->mem, (n_arrivals + 1) * sizeof(*x->sample));
 	if (!x->sample)
 		return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for a run"));
-	return wz_drive_open(&x->d, &o, err);
+	r = wz_drive_open(&x->d, &o, err);
+	return r == 0 && x->o->teach ? wz_drive_teach(&x->d, x->o->teach, x->o->seed, err) : r;
 }
 
-/* One arrival, all that the core does for it. */
-static int arrive(struct run *x, const struct wz_sim_task *t, uint64_t job, bool *ret_started, struct wz_err *err)
+/* Does the task fit on the node by the plainest reading? */
+static bool fits_plainly(const struct wz_model_state *m, const struct wz_node *n, const struct wz_sim_task *t)
 {
-	int r = wz_drive_submit(&x->d, t, job, err);
+	uint32_t fit = 0;
 
+	if (!WZ_NODE_USABLE(n) || n->cpu_free < t->cpu_milli || n->mem_free < t->mem_bytes || n->tasks_free < 1)
+		return false;
+	for (uint32_t d = n->first_dev; d < n->first_dev + n->n_dev; d++)
+		fit += m->dev_milli[d] >= (int32_t)t->milli &&
+		       (t->any_model || wz_model_set_has(&t->allowed, m->dev[d].model));
+	return fit >= t->gpus;
+}
+
+/* Brute force: what is turned away fits nowhere. Tasks that ask for more than counts and amounts are left out. */
+static int check_refusal(const struct run *x, const struct wz_sim_task *t, uint64_t job, struct wz_err *err)
+{
+	const struct wz_model_state *m = wz_core_model(x->d.core);
+	const struct wz_shape *s;
+	struct wz_job_info info;
+
+	if (wz_core_job(x->d.core, job, &info) < 0 || info.tasks_min > 1)
+		return 0;
+	s = &wz_core_shapes(x->d.core)->shape[info.shape.v];
+	if (s->special || s->dev_mem)
+		return 0;
+	for (uint32_t i = 0; i < m->n_nodes; i++)
+		if (fits_plainly(m, &m->node[i], t))
+			return wz_err_set(err, -EUCLEAN, "RefusedThoughFits", t->name, WZ_STR(" is refused but fits on "),
+			                  x->in->nodes->node[i].name);
+	return 0;
+}
+
+/* One arrival, all that the core does for it. Not inlined, so that bench/run can count its instructions by name. */
+__attribute__((noinline)) static int arrive(struct run *x, const struct wz_sim_task *t, uint64_t job, bool *ret_started,
+                                            struct wz_err *err)
+{
+	int r;
+
+	x->now = t;
+	r = wz_drive_submit(&x->d, t, job, err);
 	if (r == 0)
 		r = wz_drive_step(&x->d, err);
 	*ret_started = r == 0 && wz_drive_started(&x->d, job);
+	if (r == 0 && !*ret_started && x->o->check)
+		r = check_refusal(x, t, job, err);
 	return r == 0 && !*ret_started ? wz_drive_cancel(&x->d, job, err) : r;
 }
 
@@ -120,7 +210,7 @@ static void look_up(struct run *x)
 
 	wz_core_stats(x->d.core, &stats);
 	x->used = stats.gpu_milli_held;
-	if (!x->o->no_curves)
+	if (!x->o->no_curves || x->o->draw)
 		wz_drive_measure(&x->d);
 }
 
@@ -148,6 +238,8 @@ static void measure(struct run *x, const struct wz_sim_task *t, bool started, st
 	x->used_in[at] += (int64_t)x->used;
 	x->frag_in[at] += fragment;
 	x->ratio_in[at] += idle > 0 ? 100 * fragment / idle : 0;
+	x->power_in[at] += (double)x->d.draw.watts;
+	x->price_in[at] += (double)x->d.draw.price_musd / 1000;
 	x->count_in[at]++;
 }
 
@@ -156,7 +248,7 @@ static void curves(const struct run *x, struct wz_pack_result *res)
 	double cap = (double)x->in->capacity_milli;
 
 	for (int p = 0; p < WZ_PACK_PERCENT; p++) {
-		double n = 0, used = 0, frag = 0, ratio = 0;
+		double n = 0, used = 0, frag = 0, ratio = 0, power = 0, price = 0;
 		/* An empty bin takes its neighbours. */
 		int reach = x->count_in[p] ? 0 : 1;
 		for (int q = p - reach; q <= p + reach; q++) {
@@ -166,10 +258,14 @@ static void curves(const struct run *x, struct wz_pack_result *res)
 			used += (double)x->used_in[q];
 			frag += x->frag_in[q];
 			ratio += x->ratio_in[q];
+			power += x->power_in[q];
+			price += x->price_in[q];
 		}
 		res->allocated[p] = n > 0 ? 100 * used / n / cap : (double)NAN;
 		res->fragmented[p] = n > 0 ? 100 * frag / n / cap : (double)NAN;
 		res->frag_ratio[p] = n > 0 ? ratio / n : (double)NAN;
+		res->power_w[p] = n > 0 && x->o->draw ? power / n : (double)NAN;
+		res->price_usd[p] = n > 0 && x->o->draw ? price / n : (double)NAN;
 	}
 }
 
@@ -250,6 +346,8 @@ static int loop(struct run *x, const struct wz_arrivals *a, struct wz_pack_resul
 		res->cpu_ns += ns;
 		measure(x, t, started, res);
 		x->digest = wz_hash_u64(x->digest, wz_core_digest(x->d.core));
+		if (x->o->trail)
+			x->o->trail[i] = x->digest;
 	}
 	res->cpu_ns = cpu_of(wz_clock_thread_cpu_ns() - cpu, wz_clock_monotonic_ns() - start_ns, res->cpu_ns);
 	return 0;
@@ -265,7 +363,7 @@ int wz_pack_run(const struct wz_pack_input *in, const struct wz_pack_options *o,
 
 	*ret = (struct wz_pack_result){0};
 	if (!a) {
-		r = wz_arrivals_make(in->tasks, in->capacity_milli, o->seed, mem, &made);
+		r = wz_arrivals_make_ordered(in->tasks, in->capacity_milli, o->seed, o->order, mem, &made);
 		a = &made;
 	}
 	if (r == -E2BIG)

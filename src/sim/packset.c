@@ -5,6 +5,7 @@
 #include "sim/figures.h"
 
 #include <math.h>
+#include <string.h>
 
 const unsigned wz_pack_points[8] = {50, 90, 95, 98, 100, 110, 120, 130};
 
@@ -59,7 +60,14 @@ void wz_packset_release(struct wz_packset *s, const struct wz_mem *mem)
 
 static const double *curve_of(const struct wz_pack_result *r, enum wz_curve curve)
 {
-	return curve == WZ_CURVE_ALLOCATED ? r->allocated : curve == WZ_CURVE_FRAGMENTED ? r->fragmented : r->frag_ratio;
+	switch (curve) {
+	case WZ_CURVE_ALLOCATED: return r->allocated;
+	case WZ_CURVE_FRAGMENTED: return r->fragmented;
+	case WZ_CURVE_FRAG_RATIO: return r->frag_ratio;
+	case WZ_CURVE_POWER: return r->power_w;
+	case WZ_CURVE_PRICE: return r->price_usd;
+	}
+	return r->allocated;
 }
 
 struct wz_spread wz_packset_point(const struct wz_packset *s, uint32_t placement, enum wz_curve curve, unsigned percent)
@@ -135,18 +143,40 @@ void wz_packset_jsonl(const struct wz_packset *s, uint32_t run, struct wz_buf *b
 	wz_buf_addz(b, "\"}\n");
 }
 
+/* Room for the longest placement's name and a blank. */
+static size_t name_width(const struct wz_packset *s)
+{
+	size_t width = 21;
+
+	for (uint32_t p = 0; p < s->n_placements; p++)
+		width = strlen(s->placement[p]) + 1 > width ? strlen(s->placement[p]) + 1 : width;
+	return width;
+}
+
+static void name_cell(struct wz_buf *b, const char *name, size_t width)
+{
+	size_t from = b->len;
+
+	wz_buf_addz(b, name);
+	wz_fig_pad(b, from, width);
+}
+
+uint32_t wz_packset_name_width(const struct wz_packset *s) { return (uint32_t)name_width(s); }
+
 void wz_packset_table(const struct wz_packset *s, struct wz_buf *b)
 {
 	static const unsigned points[] = {90, 95, 100, 130};
 
-	wz_buf_addz(b, "                      GPU allocated, % of capacity, at arrivals of      fragments  refused at 130 %\n"
-	               "placement                90 %       95 %      100 %      130 %   +-sd     at 100 %   cpu share   one multi   us/decision\n");
+	size_t width = name_width(s);
+
+	wz_fig_pad(b, b->len, width + 1);
+	wz_buf_addz(b, "GPU allocated, % of capacity, at arrivals of      fragments  refused at 130 %\n");
+	name_cell(b, "placement", width);
+	wz_buf_addz(b, "    90 %       95 %      100 %      130 %   +-sd     at 100 %   cpu share   one multi   us/decision\n");
 	for (uint32_t p = 0; p < s->n_placements; p++) {
 		const struct wz_pack_result *r = &s->result[p * seeds_of(s)];
 		double rejected[WZ_PACK_CLASSES] = {0}, ns = 0, decisions = 0;
-		size_t from = b->len;
-		wz_buf_addz(b, s->placement[p]);
-		wz_fig_pad(b, from, 21);
+		name_cell(b, s->placement[p], width);
 		for (unsigned i = 0; i < 4; i++)
 			wz_fig_cell(b, wz_packset_point(s, p, WZ_CURVE_ALLOCATED, points[i]).mean, 2, i ? 11 : 8);
 		wz_fig_cell(b, wz_packset_point(s, p, WZ_CURVE_ALLOCATED, 100).sd, 2, 7);
@@ -161,6 +191,48 @@ void wz_packset_table(const struct wz_packset *s, struct wz_buf *b)
 			wz_fig_cell(b, rejected[k], 0, 6);
 		wz_fig_cell(b, decisions > 0 ? ns / decisions / 1e3 : (double)NAN, 2, 14);
 		wz_buf_addc(b, '\n');
+	}
+}
+
+void wz_packset_draw_table(const struct wz_packset *s, struct wz_buf *b)
+{
+	static const unsigned points[] = {50, 90, 100, 130};
+	size_t width = name_width(s);
+
+	wz_fig_pad(b, b->len, width + 1);
+	wz_buf_addz(b, "power of all nodes, kW, at arrivals of     price of devices in use, USD/h     of a held GPU, at 100 %\n");
+	name_cell(b, "placement", width);
+	wz_buf_addz(b, "    50 %    90 %   100 %   130 %          50 %    90 %   100 %   130 %             W     USD/h\n");
+	for (uint32_t p = 0; p < s->n_placements; p++) {
+		double held = wz_packset_point(s, p, WZ_CURVE_ALLOCATED, 100).mean * (double)s->in->capacity_milli / 1e5;
+		name_cell(b, s->placement[p], width);
+		for (unsigned i = 0; i < 4; i++)
+			wz_fig_cell(b, wz_packset_point(s, p, WZ_CURVE_POWER, points[i]).mean / 1e3, 1, 8);
+		wz_buf_addz(b, "      ");
+		for (unsigned i = 0; i < 4; i++)
+			wz_fig_cell(b, wz_packset_point(s, p, WZ_CURVE_PRICE, points[i]).mean, 0, 8);
+		wz_fig_cell(b, wz_packset_point(s, p, WZ_CURVE_POWER, 100).mean / held, 1, 14);
+		wz_fig_cell(b, wz_packset_point(s, p, WZ_CURVE_PRICE, 100).mean / held, 3, 10);
+		wz_buf_addc(b, '\n');
+	}
+}
+
+void wz_packset_draw_jsonl(const struct wz_packset *s, struct wz_buf *b)
+{
+	double mean[WZ_PACK_PERCENT];
+
+	for (uint32_t p = 0; p < s->n_placements; p++) {
+		wz_buf_addz(b, "{\"trace\":");
+		wz_buf_add_json(b, s->trace);
+		wz_buf_addz(b, ",\"placement\":");
+		wz_buf_add_json(b, wz_str(s->placement[p]));
+		for (unsigned i = 0; i < 8; i++)
+			mean[wz_pack_points[i]] = wz_packset_point(s, p, WZ_CURVE_POWER, wz_pack_points[i]).mean;
+		json_points(b, "power_w", mean);
+		for (unsigned i = 0; i < 8; i++)
+			mean[wz_pack_points[i]] = wz_packset_point(s, p, WZ_CURVE_PRICE, wz_pack_points[i]).mean;
+		json_points(b, "price_usd_h", mean);
+		wz_buf_addz(b, "}\n");
 	}
 }
 

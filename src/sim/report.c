@@ -346,6 +346,35 @@ static void idle(struct wz_rep *p)
 	wz_rep_z(p, "</figure></div></div>");
 }
 
+static void ablation(struct wz_rep *p)
+{
+	const struct wz_packset *s = p->v.set->ablation;
+
+	if (!s || !s->result)
+		return;
+	heading(p, WZ_T_ABLATION);
+	note(p, WZ_T_ABLATION_NOTE, (struct wz_str[]){wz_str(s->placement[0])}, 1);
+	wz_rep_table_ablation(p, s);
+}
+
+static void draw(struct wz_rep *p)
+{
+	struct wz_num at;
+
+	if (!wz_rep_draw_known(p))
+		return;
+	wz_rep_z(p, "<div class=\"two\"><div>");
+	heading(p, WZ_T_FIG_POWER);
+	note(p, WZ_T_FIG_DRAW_NOTE, (struct wz_str[]){wz_str_u64(&at, p->v.at)}, 1);
+	wz_rep_z(p, "<figure>");
+	wz_rep_scatter(p, false);
+	wz_rep_z(p, "</figure></div><div>");
+	heading(p, WZ_T_FIG_PRICE);
+	wz_rep_z(p, "<figure>");
+	wz_rep_scatter(p, true);
+	wz_rep_z(p, "</figure></div></div>");
+}
+
 static void tables(struct wz_rep *p)
 {
 	struct wz_num at, more;
@@ -391,6 +420,8 @@ static void set_section(struct wz_rep *p, uint32_t index)
 	what(p);
 	curves(p);
 	idle(p);
+	ablation(p);
+	draw(p);
 	tables(p);
 }
 

@@ -4,6 +4,7 @@
 #include "sim/report_int.h"
 
 #include <math.h>
+#include <string.h>
 
 struct plot {
 	enum wz_rep_chart chart;
@@ -356,6 +357,14 @@ static void labels_centre(struct label *l, uint32_t n)
 	}
 }
 
+/* Of a variant that is too long its parameters: ":power=0.2" of "jigsaw:power=0.2". */
+static struct wz_str short_name(const char *name, size_t chars)
+{
+	const char *parameters = strlen(name) > chars ? strchr(name, ':') : NULL;
+
+	return wz_str(parameters ? parameters : name);
+}
+
 static void labels(struct wz_rep *p, const struct plot *t)
 {
 	struct label l[WZ_REPORT_PLACEMENTS_MAX];
@@ -381,7 +390,7 @@ static void labels(struct wz_rep *p, const struct plot *t)
 		wz_rep_colour(p, l[i].rank, "dot");
 		wz_rep_z(p, "/>");
 		text_at(p, x + 31, l[i].y + 4.6, l[i].rank == 0 ? "b" : "");
-		wz_rep_name(p, wz_str(wz_rep_placement(p, l[i].rank)), chars);
+		wz_rep_name(p, short_name(wz_rep_placement(p, l[i].rank), chars), chars);
 		wz_rep_z(p, "</text>");
 		if (t->chart != WZ_REP_ZOOM)
 			continue;

@@ -77,6 +77,10 @@ enum wz_rep_chart { WZ_REP_ZOOM, WZ_REP_WHOLE, WZ_REP_FRAGMENTS };
 void wz_rep_curve(struct wz_rep *p, enum wz_rep_chart chart);
 double wz_rep_step(double span, unsigned most); /* a round step: at most `most` of them in span */
 
+/* ---- report_scatter.c ---- */
+bool wz_rep_draw_known(const struct wz_rep *p); /* was power measured? */
+void wz_rep_scatter(struct wz_rep *p, bool price); /* allocated against kW, or against US dollars an hour */
+
 /* ---- report_bar.c ---- */
 void wz_rep_bars_idle(struct wz_rep *p); /* unallocated at `at` */
 void wz_rep_bars_models(struct wz_rep *p); /* idle by model and reason, a panel a placement */
@@ -86,6 +90,7 @@ void wz_rep_bars_speed(struct wz_rep *p);
 void wz_rep_table_models(struct wz_rep *p);
 void wz_rep_table_refused(struct wz_rep *p);
 void wz_rep_table_numbers(struct wz_rep *p);
+void wz_rep_table_ablation(struct wz_rep *p, const struct wz_packset *s);
 void wz_rep_digests(struct wz_rep *p);
 void wz_rep_csv_uri(struct wz_rep *p); /* "data:text/csv,..." */
 

@@ -90,7 +90,7 @@ digests() { sed -nE 's/.*"placement":("[^"]*").*"seed":([0-9]+).*"offered":("[^"
 	run 2 $churn --window 0
 	run 2 $churn --window 10001
 	run 2 $churn --placement jigsw
-	says 'no placement policy is named "jigsw"'
+	says 'there is no policy named "jigsw"; the nearest is jigsaw'
 	run 2 $churn --seeds 9-3
 	run 2 $churn --nosuch
 	run 2 $churn --repack on

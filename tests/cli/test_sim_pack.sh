@@ -63,7 +63,7 @@ digests() { sed -E 's/.*"placement":("[^"]*"),"seed":([0-9]+).*"digest":("[^"]*"
 	ok "--list"
 
 	run 2 $pack --placement jigsw
-	says 'no placement policy is named "jigsw"'
+	says 'there is no policy named "jigsw"; the nearest is jigsaw'
 	no_output
 	run 2 $pack --seeds 9-3
 	no_output

@@ -1227,6 +1227,57 @@ static void test_index_new_ranks(void)
 	}
 }
 
+/* A policy whose refusals come and go with epochs, and that promises that equal states score alike. */
+static bool moody_prepare(void *state, const struct wz_policy_ctx *ctx)
+{
+	(void)ctx;
+	++*(uint32_t *)state;
+	return true;
+}
+
+static int64_t moody_score(
+	const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape, const struct wz_view *v)
+{
+	uint32_t epoch = *(const uint32_t *)state;
+	(void)ctx, (void)shape;
+	if ((v->node->gpu_free / 250 + epoch) % 3 == 0)
+		return WZ_SCORE_NONE;
+	return (int64_t)(v->node->gpu_free * (epoch % 5)) * 1000 - 3 * (int64_t)(v->node->order >> 16);
+}
+
+static int64_t moody_weight(const void *state, const struct wz_shape *shape)
+{
+	(void)state, (void)shape;
+	return 3;
+}
+
+/* Epochs void scores but not what fits; refusals pass; equal states are scored once: the index changes no choice. */
+static void test_index_epochs(void)
+{
+	static const char *const ask[] = {"gpu-share=25%", "gpus=1", "gpu-share=50% gpu-mem=12Gi", "cpus=9", "gpus=2"};
+	struct wz_policy moody = {.name = "moody", .summary = "x", .state_size = sizeof(uint32_t),
+		.prepare = moody_prepare, .score = moody_score, .order_weight = moody_weight};
+	uint64_t digest[3] = {0};
+
+	for (unsigned k = 0; k < 3; k++) { /* index and memo, index alone, neither */
+		struct world w;
+		moody.order_weight = k == 0 ? moody_weight : NULL;
+		world_init_opt(&w, (struct wz_core_options){.seed = 5, .custom = &moody, .no_index = k == 2});
+		for (uint32_t i = 0; i < 12; i++)
+			node_of(&w, i, 1 + i % 3, i % 2 ? "T4" : "A10");
+		for (uint64_t job = 1; job <= 160; job++) {
+			submit(&w, job, ask[job % WZ_ARRAY_LEN(ask)]);
+			run_step(&w);
+			if (job > 20)
+				task_event(&w, WZ_EV_TASK_ENDED, job - 20, 0, 1, WZ_END_COMPLETED, false);
+			digest[k] = digest[k] * 31 + wz_core_digest(w.c);
+		}
+		world_free(&w);
+	}
+	tap_ok(digest[0] == digest[2], "with index and memo as without");
+	tap_ok(digest[1] == digest[2], "with index as without");
+}
+
 /* A long life does not grow the pools. */
 static void test_pools(void)
 {
@@ -1284,6 +1335,7 @@ int main(void)
 	tap_run(test_index_bound);
 	tap_run(test_index_falls_behind);
 	tap_run(test_index_new_ranks);
+	tap_run(test_index_epochs);
 	tap_run(test_pools);
 	return tap_done();
 }

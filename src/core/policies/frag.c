@@ -125,8 +125,9 @@ int64_t wz_frag_of(const struct wz_frag *f, const struct wz_node *node, int64_t 
 	return f->weight * free - usable(f, node, cpu_free, milli);
 }
 
-int64_t wz_frag_order_weight(const struct wz_shape *shape)
+int64_t wz_frag_order_weight(const void *state, const struct wz_shape *shape)
 {
+	(void)state;
 	(void)shape;
 	return 0;
 }

@@ -50,6 +50,6 @@ int64_t wz_frag_best(const struct wz_frag *f, const struct wz_shape *shape, cons
 int64_t wz_frag_score(const struct wz_frag *f, int64_t difference);
 
 /* 0: the order of nodes enters only through ties (policy.h). */
-int64_t wz_frag_order_weight(const struct wz_shape *shape);
+int64_t wz_frag_order_weight(const void *state, const struct wz_shape *shape);
 
 #endif
