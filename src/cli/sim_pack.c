@@ -241,6 +241,8 @@ static int check_args(const struct wz_verb *v, struct args *a, int operands, con
 {
 	int r = wz_sim_check_files(v, &a->nodes, &a->pods, &a->trace, operands, ret_lists);
 
+	if (r == 0)
+		r = wz_sim_check_seeds(v, &a->seeds);
 	a->bound = a->bound || a->hold;
 	if (r == 0 && a->jsonl && a->explain)
 		r = wz_cli_usage(v, "--explain is for people: not with --jsonl");
@@ -249,8 +251,6 @@ static int check_args(const struct wz_verb *v, struct args *a, int operands, con
 			r = wz_cli_usage(v, "--order is shuffled, file, largest-first or smallest-first");
 	if (r == 0 && a->bound && *ret_order != WZ_ARRIVE_SHUFFLED)
 		r = wz_cli_usage(v, "--bound is for shuffled arrivals");
-	if (r == 0)
-		r = wz_sim_check_seeds(v, &a->seeds);
 	if (r == 0 && a->twice && !a->delay)
 		r = wz_cli_usage(v, "--ack-twice needs --ack-delay");
 	return r;

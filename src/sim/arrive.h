@@ -20,7 +20,7 @@ struct wz_arrivals {
  * growing stops at the first draw that would pass the mark, where the check counts the milli of one device only. */
 int wz_arrivals_make(const struct wz_sim_tasks *tasks, uint64_t capacity_milli, uint64_t seed,
                      const struct wz_mem *mem, struct wz_arrivals *ret); /* -ENOMEM, -EINVAL: no GPU demand at all,
-                                                                                 * -E2BIG: over WZ_ARRIVALS_MAX */
+                                                                                * -E2BIG: over WZ_ARRIVALS_MAX */
 
 /* Other orders than the experiment's, to see what a policy makes of them. FILE: as the list is written, then the draws; a
  * list with too much demand is cut, not thinned. LARGEST, SMALLEST: all arrivals sorted by devices asked, then CPU. */

@@ -39,6 +39,7 @@ struct wz_pack_options {
 	bool check;                     /* all invariants after every arrival, and that what is refused fits nowhere: slow */
 	struct wz_enact_options faults; /* zero: perfect hands */
 	const struct wz_arrivals *arrivals; /* NULL: made from the seed */
+	const atomic_int *stop;         /* -EINTR soon after it is not 0; may be NULL */
 	enum wz_arrive_order order;     /* of those made */
 	uint64_t *trail;                /* [arrivals] the digest of the run after each; NULL */
 	const struct wz_sim_tasks *teach; /* work that the policy sees first: submitted in a shuffled order and cancelled */
@@ -46,7 +47,6 @@ struct wz_pack_options {
 	uint32_t explain;               /* this many placements in words, */
 	uint32_t explain_at;            /* from this percent of arrivals on */
 	struct wz_buf *words;           /* appended to: a line each */
-	const atomic_int *stop;         /* -EINTR soon after it is not 0; may be NULL */
 };
 
 struct wz_pack_result {
