@@ -249,6 +249,8 @@ static int check_args(const struct wz_verb *v, struct args *a, int operands, con
 			r = wz_cli_usage(v, "--order is shuffled, file, largest-first or smallest-first");
 	if (r == 0 && a->bound && *ret_order != WZ_ARRIVE_SHUFFLED)
 		r = wz_cli_usage(v, "--bound is for shuffled arrivals");
+	if (r == 0)
+		r = wz_sim_check_seeds(v, &a->seeds);
 	if (r == 0 && a->twice && !a->delay)
 		r = wz_cli_usage(v, "--ack-twice needs --ack-delay");
 	return r;
