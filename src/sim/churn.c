@@ -461,14 +461,17 @@ int wz_churn_run(const struct wz_pack_input *in, const struct wz_churn_options *
 {
 	struct run x = {.in = in, .o = o, .res = ret,
 		.d = {.nodes = in->nodes, .tasks = in->tasks, .typical = &in->typical, .mem = mem}};
+	struct wz_drive_watch watch;
 	int r;
 
 	*ret = (struct wz_churn_result){0};
 	r = start(&x, err);
+	watch = wz_drive_watch_start();
 	if (r == 0)
 		r = fill(&x, err);
 	if (r == 0)
 		r = loop(&x, err);
+	ret->cpu_ns = wz_drive_watch_cpu(&watch, ret->cpu_ns);
 	if (r == 0)
 		r = finish(&x, err);
 	wz_drive_close(&x.d);
