@@ -255,6 +255,8 @@ static int sim_churn(struct wz_cli *cli, const struct wz_verb *v, int argc, char
 		return wz_sim_list_policies(cli);
 	r = wz_sim_check_files(v, &a.nodes, &a.pods, &a.trace, r, &lists);
 	if (r == 0)
+		r = wz_sim_check_seeds(v, &a.seeds);
+	if (r == 0)
 		r = check_args(&j, v);
 	if (r)
 		return r;

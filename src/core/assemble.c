@@ -47,9 +47,11 @@ static int place_task(struct wz_core *c, uint32_t slot, uint32_t index, uint32_t
 	r = wz_ledger_reserve(c, 1);
 	if (r == 0)
 		r = wz_plan_add(plan, &e);
-	if (r == 0)
-		wz_ledger_take(c, j->first_task + index, &e.place);
-	return r;
+	if (r < 0)
+		return r;
+	wz_ledger_take(c, j->first_task + index, &e.place);
+	plan->work++; /* also when it is rolled back later: the budget bounds what was done, not what came of it */
+	return 0;
 }
 
 /* ---- tasks that must stay together ---- */
@@ -65,6 +67,11 @@ static uint32_t gather(struct wz_core *c, uint32_t shape, uint32_t key)
 	const struct wz_shape *s = &c->shapes.shape[shape];
 	uint32_t n = 0;
 
+	if (s->link == WZ_LINK_NODE) { /* the key is the only member */
+		c->rank_score[0] = wz_index_eval(c, shape, key);
+		c->rank_node[0] = key;
+		return 1;
+	}
 	for (uint32_t r = 0; r < c->model.n_ranked; r++) {
 		uint32_t node = c->model.by_rank[r];
 		if (group_key(c, s, node) != key)
@@ -108,9 +115,9 @@ static enum wz_reason assemble_together(struct wz_core *c, uint32_t slot, struct
 		uint32_t node = c->model.by_rank[r], key = group_key(c, s, node), q = 0;
 		if (key == WZ_ID_NONE)
 			continue; /* no rack is known: none is promised */
-		while (q < r && group_key(c, s, c->model.by_rank[q]) != key)
+		while (s->link == WZ_LINK_RACK && q < r && group_key(c, s, c->model.by_rank[q]) != key)
 			q++;
-		if (q < r)
+		if (s->link == WZ_LINK_RACK && q < r)
 			continue; /* this group was tried */
 		if (fill_group(c, slot, key, plan, rng, ret_err) >= j->tasks_min)
 			return WZ_REASON_NONE;

@@ -326,6 +326,8 @@ static int loop(struct run *x, const struct wz_arrivals *a, struct wz_pack_resul
 		bool started = false;
 		int r;
 
+		if (x->o->stop && atomic_load_explicit(x->o->stop, memory_order_relaxed))
+			return wz_err_set(err, -EINTR, "Interrupted", WZ_STR("interrupted before the run was done"));
 		x->d.time_us += ARRIVAL_US;
 		r = arrive(x, t, i + 1, &started, err);
 		ns = wz_clock_monotonic_ns() - before;
@@ -357,6 +359,9 @@ int wz_pack_run(const struct wz_pack_input *in, const struct wz_pack_options *o,
 		r = wz_arrivals_make_ordered(in->tasks, in->capacity_milli, o->seed, o->order, mem, &made);
 		a = &made;
 	}
+	if (r == -E2BIG)
+		return wz_err_set(err, r, "TooMany", WZ_STR("more than 33554432 arrivals would be needed to fill the devices: "
+		                                            "too few tasks ask for one"));
 	if (r < 0)
 		return wz_err_set(err, r, "OutOfMemory", WZ_STR("no memory for the arrivals"));
 	r = start(&x, a->n, err);

@@ -9,6 +9,8 @@
 
 #include "sim/drive.h"
 
+#include <stdatomic.h>
+
 #define WZ_PACK_PERCENT 131 /* curve points: arrived 0..130 % of capacity */
 
 enum wz_pack_class { WZ_PACK_CPU, WZ_PACK_SHARE, WZ_PACK_ONE, WZ_PACK_MULTI, WZ_PACK_CLASSES };
@@ -44,6 +46,7 @@ struct wz_pack_options {
 	uint32_t explain;               /* this many placements in words, */
 	uint32_t explain_at;            /* from this percent of arrivals on */
 	struct wz_buf *words;           /* appended to: a line each */
+	const atomic_int *stop;         /* -EINTR soon after it is not 0; may be NULL */
 };
 
 struct wz_pack_result {

@@ -84,6 +84,8 @@ static int64_t stranded(int64_t rho, int64_t c, int64_t r)
 		return 0;
 	if (z <= -h)
 		return -z * WZ_ONE / rho;
+	if (h > 1 << 30) /* nodes of a million CPUs: the square does not fit */
+		return wz_muldiv(h - z, h - z, 4 * h) * WZ_ONE / rho;
 	return (h - z) * (h - z) / (4 * h) * WZ_ONE / rho;
 }
 
