@@ -19,7 +19,10 @@ static void on_interrupt(int sig)
 
 void wz_sim_catch_interrupt(void)
 {
-	signal(SIGINT, on_interrupt);
+	struct sigaction a = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND}; /* the second one kills */
+
+	sigemptyset(&a.sa_mask);
+	sigaction(SIGINT, &a, NULL);
 }
 
 void wz_sim_show_progress(void *ctx, uint32_t done, uint32_t all)
@@ -79,6 +82,11 @@ int wz_sim_check_files(const struct wz_verb *v, const struct wz_list *nodes, con
 	return 0;
 }
 
+int wz_sim_check_seeds(const struct wz_verb *v, const struct wz_range *seeds)
+{
+	return seeds->last - seeds->first < WZ_SIM_SEEDS_MAX ? 0 : wz_cli_usage(v, "--seeds: at most 10000 at once");
+}
+
 int wz_sim_input_open(struct wz_sim_input *x, const struct wz_list *nodes, struct wz_str list, const struct wz_mem *mem,
                       struct wz_err *err)
 {
@@ -116,4 +124,13 @@ void wz_sim_input_close(struct wz_sim_input *x)
 	wz_sim_nodes_release(&x->nodes);
 	wz_catalogue_release(&x->catalogue);
 	x->opened = x->ready = false;
+}
+
+void wz_sim_command_line(const char *verb, int argc, char **argv, struct wz_buf *b)
+{
+	wz_buf_addz(b, verb);
+	for (int i = 0; i < argc; i++) {
+		wz_buf_addc(b, ' ');
+		wz_buf_addz(b, argv[i]);
+	}
 }

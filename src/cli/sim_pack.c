@@ -199,17 +199,6 @@ static int write_html(const struct job *j, struct wz_str how, struct wz_err *err
 	return write_file(&b, j->a->html, err);
 }
 
-/* The command as it was typed. */
-static void command_line(struct wz_buf *b, int argc, char **argv)
-{
-	wz_buf_addz(b, "wz sim pack");
-	for (int i = 0; i < argc; i++) {
-		wz_buf_addc(b, ' ');
-		wz_buf_addz(b, argv[i]);
-	}
-}
-
-/* Runs the first seed again, for its words. */
 static int explain(const struct job *j, const struct wz_packset *s, struct wz_err *err)
 {
 	struct wz_pack_result *result = wz_mem_alloc(j->cli->mem, sizeof(*result));
@@ -252,6 +241,8 @@ static int check_args(const struct wz_verb *v, struct args *a, int operands, con
 {
 	int r = wz_sim_check_files(v, &a->nodes, &a->pods, &a->trace, operands, ret_lists);
 
+	if (r == 0)
+		r = wz_sim_check_seeds(v, &a->seeds);
 	a->bound = a->bound || a->hold;
 	if (r == 0 && a->jsonl && a->explain)
 		r = wz_cli_usage(v, "--explain is for people: not with --jsonl");
@@ -318,7 +309,7 @@ static int sim_pack(struct wz_cli *cli, const struct wz_verb *v, int argc, char 
 
 	wz_arena_init(&arena, cli->mem, 1024);
 	wz_buf_init(&how, cli->mem, 65536);
-	command_line(&how, argc, argv);
+	wz_sim_command_line("wz sim pack", argc, argv, &how);
 	r = wz_cli_opts(v, &a, argc, argv);
 	if (r < 0) {
 		r = WZ_EXIT_USAGE;

@@ -108,10 +108,33 @@ static void test_never_refused(void)
 	}
 }
 
+/* What is summed up start by start is what a look at every node finds: a run with doubled acknowledgements is measured
+ * anew after each arrival, and decides the same. */
+static void test_draw_tracked(void)
+{
+	static struct wz_pack_result a, b;
+	struct wz_pack_options o = {.placement = "jigsaw:power=1", .seed = 3, .draw = true};
+	struct set x = {0};
+
+	tap_require(open_set(&x, 9), "%s", x.err.text);
+	tap_eq_i64(wz_pack_run(&x.in, &o, wz_os_mem(), &a, &x.err), 0, "%s", x.err.text);
+	o.faults.twice_ppm = 1;
+	tap_eq_i64(wz_pack_run(&x.in, &o, wz_os_mem(), &b, &x.err), 0, "%s", x.err.text);
+	tap_ok(a.digest == b.digest, "the same run");
+	for (unsigned p = 0; p < WZ_PACK_PERCENT; p++) {
+		bool same = (a.power_w[p] == b.power_w[p] && a.price_usd[p] == b.price_usd[p]) ||
+		        (a.power_w[p] != a.power_w[p] && b.power_w[p] != b.power_w[p]);
+		tap_ok(same, "at %u %%: %.1f W, %.1f W", p, a.power_w[p], b.power_w[p]);
+	}
+	tap_ok(a.power_w[100] > a.power_w[10] && a.price_usd[100] > 0, "it draws more when it holds more");
+	close_set(&x);
+}
+
 int main(void)
 {
 	tap_run(test_no_future);
 	tap_run(test_variants);
 	tap_run(test_never_refused);
+	tap_run(test_draw_tracked);
 	return tap_done();
 }
