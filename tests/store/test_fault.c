@@ -11,6 +11,7 @@
 
 static char dir[256];
 static struct wz_err err;
+static int64_t lives = 100, every = 2; /* test_fault --long: more of them, and each operation */
 
 static struct { uint64_t seq, digest; } after[STEPS + 64];
 static unsigned n_after;
@@ -119,9 +120,9 @@ static void fail_each(const char *what, int64_t count, int code, int64_t stride)
 }
 
 static void test_eio_once(void) { fail_each("EIO once", 1, SQLITE_IOERR, 1); }
-static void test_eio_some(void) { fail_each("EIO five times", 5, SQLITE_IOERR, 3); }
-static void test_full_some(void) { fail_each("ENOSPC five times", 5, SQLITE_FULL, 3); }
-static void test_full_for_ever(void) { fail_each("ENOSPC for ever", 1 << 30, SQLITE_FULL, 5); }
+static void test_eio_some(void) { fail_each("EIO five times", 5, SQLITE_IOERR, 2 * every - 1); }
+static void test_full_some(void) { fail_each("ENOSPC five times", 5, SQLITE_FULL, 2 * every - 1); }
+static void test_full_for_ever(void) { fail_each("ENOSPC for ever", 1 << 30, SQLITE_FULL, 3 * every - 1); }
 
 /* The power goes at operation N: nothing works after it, and what was not synced is gone, or there by chance. */
 static void test_power(void)
@@ -133,7 +134,7 @@ static void test_power(void)
 	tap_require(run(1, true), "%s", err.text);
 	total = vfs.ops;
 	wz_rng_seed(&rng, 11);
-	for (int64_t i = 0; i < 400 && !tap_failed_here; i++) {
+	for (int64_t i = 0; i < lives && !tap_failed_here; i++) {
 		int64_t n = 1 + (int64_t)wz_rng_below(&rng, (uint64_t)total);
 		begin();
 		if (i % 2) { /* a second life */
@@ -144,7 +145,6 @@ static void test_power(void)
 		(void)run((uint64_t)i, false);
 		vfs_power_loss(i % 4 < 2 ? NULL : &rng);
 		vfs_fail(0, 0, 0);
-		for (int k = 0; getenv("DBG") && k < vfs.n; k++) printf("# n %ld %s there %d len %lld\n", (long)n, vfs.file[k].name, vfs.file[k].now.there, (long long)vfs.file[k].now.len);
 		verify("power", i);
 	}
 }
@@ -185,8 +185,12 @@ static void test_full_disk_is_told(void)
 	wz_core_free(got.core);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	if (argc > 1 && strcmp(argv[1], "--long") == 0) {
+		lives = 4000;
+		every = 1;
+	}
 	vfs_register();
 	scratch_dir(dir, sizeof dir, "fault");
 	tap_run(test_full_disk_is_told);
