@@ -58,7 +58,7 @@ static void submit(struct bench *b, struct wz_batch *batch)
 	WZ_SET(JOB, &r, name, WZ_STR("train"));
 	WZ_SET(JOB, &r, queue, WZ_STR("vision"));
 	WZ_SET(JOB, &r, profile, WZ_STR("gpus=1 cpus=4"));
-	WZ_SET(JOB, &r, spec, WZ_STR("{\"argv\":[\"python\",\"train.py\",\"--epochs\",\"90\"],\"cwd\":\"/home/ann/work\"}"));
+	WZ_SET(JOB, &r, spec, WZ_STR("{\"argv\":[\"python\",\"train.py\",\"--epochs\",\"90\"],\"cwd\":\"/home/user/train\"}"));
 	WZ_SET(JOB, &r, idem, wz_str(key));
 	WZ_SET(JOB, &r, submitted_us, (int64_t)now);
 	WZ_SET(JOB, &r, state, WZ_ROW_WAITING);
