@@ -25,7 +25,10 @@ struct bench {
 	unsigned waiting; /* producers that may submit now */
 };
 
-struct ask { struct bench *b; uint64_t began_ns; };
+struct ask {
+	struct bench *b;
+	uint64_t began_ns;
+};
 
 static void answer(void *ctx, uint64_t seq, int r)
 {
@@ -42,7 +45,8 @@ static void answer(void *ctx, uint64_t seq, int r)
 static void submit(struct bench *b, struct wz_batch *batch)
 {
 	uint64_t now = (uint64_t)wz_clock_wall_us();
-	struct wz_event e = {.kind = WZ_EV_JOB_SUBMITTED, .time_us = now}, step = {.kind = WZ_EV_STEP, .time_us = now};
+	struct wz_event e = {.kind = WZ_EV_JOB_SUBMITTED, .time_us = now},
+	                step = {.kind = WZ_EV_STEP, .time_us = now};
 	struct wz_event gone = {.kind = WZ_EV_JOB_CANCELLED, .time_us = now, .u.job.job = (uint64_t)b->job};
 	struct wz_job_row r = {0};
 	struct ask *a = malloc(sizeof(*a));
@@ -51,21 +55,26 @@ static void submit(struct bench *b, struct wz_batch *batch)
 	wz_check(a);
 	*a = (struct ask){b, wz_clock_monotonic_ns()};
 	(void)snprintf(key, sizeof(key), "key-%lld", (long long)b->job);
-	e.u.submit = (struct wz_ev_submit){.job = (uint64_t)b->job, .user = WZ_STR("ann"), .queue = WZ_STR("vision"), .profile = &b->profile};
+	e.u.submit = (struct wz_ev_submit){
+	        .job = (uint64_t)b->job, .user = WZ_STR("ann"), .queue = WZ_STR("vision"), .profile = &b->profile};
 	WZ_SET(JOB, &r, job, b->job);
 	WZ_SET(JOB, &r, user, WZ_STR("ann"));
 	WZ_SET(JOB, &r, uid, 1000);
 	WZ_SET(JOB, &r, name, WZ_STR("train"));
 	WZ_SET(JOB, &r, queue, WZ_STR("vision"));
 	WZ_SET(JOB, &r, profile, WZ_STR("gpus=1 cpus=4"));
-	WZ_SET(JOB, &r, spec, WZ_STR("{\"argv\":[\"python\",\"train.py\",\"--epochs\",\"90\"],\"cwd\":\"/home/user/train\"}"));
+	WZ_SET(JOB, &r, spec,
+	        WZ_STR("{\"argv\":[\"python\",\"train.py\",\"--epochs\",\"90\"],\"cwd\":\"/home/user/train\"}"));
 	WZ_SET(JOB, &r, idem, wz_str(key));
 	WZ_SET(JOB, &r, submitted_us, (int64_t)now);
 	WZ_SET(JOB, &r, state, WZ_ROW_WAITING);
 	/* the core, as serve does; the job is withdrawn again, so that the figure does not depend on how many wait */
-	wz_check(wz_core_apply(b->core, &e, NULL) == 0 && wz_batch_event(batch, &e, wz_core_catalogue(b->core), NULL) == 0);
-	wz_check(wz_core_apply(b->core, &step, NULL) == 0 && wz_batch_event(batch, &step, wz_core_catalogue(b->core), NULL) == 0);
-	wz_check(wz_core_apply(b->core, &gone, NULL) == 0 && wz_batch_event(batch, &gone, wz_core_catalogue(b->core), NULL) == 0);
+	wz_check(wz_core_apply(b->core, &e, NULL) == 0 &&
+	         wz_batch_event(batch, &e, wz_core_catalogue(b->core), NULL) == 0);
+	wz_check(wz_core_apply(b->core, &step, NULL) == 0 &&
+	         wz_batch_event(batch, &step, wz_core_catalogue(b->core), NULL) == 0);
+	wz_check(wz_core_apply(b->core, &gone, NULL) == 0 &&
+	         wz_batch_event(batch, &gone, wz_core_catalogue(b->core), NULL) == 0);
 	wz_batch_digest(batch, wz_core_digest(b->core));
 	wz_check(wz_batch_job(batch, &r, NULL) == 0);
 	wz_check(wz_store_append(b->s, batch, (struct wz_store_done){answer, a}, NULL, NULL) == 0);
@@ -79,7 +88,11 @@ static int by_size(const void *x, const void *y)
 	return a < b ? -1 : a > b;
 }
 
-struct result { double rate; uint64_t p50, p99; double per_commit; };
+struct result {
+	double rate;
+	uint64_t p50, p99;
+	double per_commit;
+};
 
 static struct result run(struct bench *b, unsigned producers, unsigned seconds)
 {
@@ -128,7 +141,8 @@ static struct result raw(const char *dir, unsigned seconds, uint64_t *took, uint
 	began = now = wz_clock_monotonic_ns();
 	while (now - began < seconds * 1000000000ull && n < cap) {
 		uint64_t t = now;
-		wz_check(pwrite(fd, page, sizeof(page), (off_t)(n % 1024) * 4096) == (ssize_t)sizeof(page) && fdatasync(fd) == 0);
+		wz_check(pwrite(fd, page, sizeof(page), (off_t)(n % 1024) * 4096) == (ssize_t)sizeof(page) &&
+		         fdatasync(fd) == 0);
 		now = wz_clock_monotonic_ns();
 		took[n++] = (now - t) / 1000;
 	}
@@ -159,14 +173,17 @@ int main(int argc, char **argv)
 		} else if (i + 1 < argc && strcmp(argv[i], "--dir") == 0) {
 			(void)snprintf(dir, sizeof(dir), "%s", argv[++i]);
 			own = false;
-		} else if (i + 1 < argc && wz_str_parse_u64(wz_str(argv[i + 1]), &v) == 0 && strcmp(argv[i], "--seconds") == 0) {
+		} else if (i + 1 < argc && wz_str_parse_u64(wz_str(argv[i + 1]), &v) == 0 &&
+		           strcmp(argv[i], "--seconds") == 0) {
 			seconds = (unsigned)v;
 			i++;
-		} else if (i + 1 < argc && wz_str_parse_u64(wz_str(argv[i + 1]), &v) == 0 && strcmp(argv[i], "--producers") == 0) {
+		} else if (i + 1 < argc && wz_str_parse_u64(wz_str(argv[i + 1]), &v) == 0 &&
+		           strcmp(argv[i], "--producers") == 0) {
 			producers = (unsigned)v;
 			i++;
 		} else {
-			(void)fprintf(stderr, "usage: bench_store [--dir DIR] [--seconds N] [--producers N] [--json]\n");
+			(void)fprintf(
+			        stderr, "usage: bench_store [--dir DIR] [--seconds N] [--producers N] [--json]\n");
 			return 2;
 		}
 	}
@@ -186,13 +203,17 @@ int main(int argc, char **argv)
 	struct result one = run(&b, 1, seconds);
 	struct wz_store_status st;
 	wz_store_status(b.s, &st);
-	printf(json ? "{\"raw_commits_s\":%.0f,\"raw_p50_us\":%llu,\"raw_p99_us\":%llu,\"producers\":%u,\"submits_s\":%.0f,\"p50_us\":%llu,\"p99_us\":%llu,"
-	              "\"per_commit\":%.1f,\"one_s\":%.0f,\"one_p50_us\":%llu,\"one_p99_us\":%llu,\"one_to_raw\":%.2f,\"db_bytes\":%llu}\n"
-	            : "raw: %.0f commits/s, p50 %llu us, p99 %llu us\n%u producers: %.0f submits/s acknowledged, p50 %llu us, p99 %llu us, %.1f a commit\n"
+	printf(json ? "{\"raw_commits_s\":%.0f,\"raw_p50_us\":%llu,\"raw_p99_us\":%llu,\"producers\":%u,\"submits_"
+	              "s\":%.0f,\"p50_us\":%llu,\"p99_us\":%llu,"
+	              "\"per_commit\":%.1f,\"one_s\":%.0f,\"one_p50_us\":%llu,\"one_p99_us\":%llu,\"one_to_raw\":%."
+	              "2f,\"db_bytes\":%llu}\n"
+	            : "raw: %.0f commits/s, p50 %llu us, p99 %llu us\n%u producers: %.0f submits/s acknowledged, "
+	              "p50 %llu us, p99 %llu us, %.1f a commit\n"
 	              "one producer: %.0f/s, p50 %llu us, p99 %llu us; %.2f of raw\nstore: %llu bytes\n",
-	       r0.rate, (unsigned long long)r0.p50, (unsigned long long)r0.p99, producers, many.rate, (unsigned long long)many.p50,
-	       (unsigned long long)many.p99, many.per_commit, one.rate, (unsigned long long)one.p50, (unsigned long long)one.p99, one.rate / r0.rate,
-	       (unsigned long long)st.db_bytes);
+	        r0.rate, (unsigned long long)r0.p50, (unsigned long long)r0.p99, producers, many.rate,
+	        (unsigned long long)many.p50, (unsigned long long)many.p99, many.per_commit, one.rate,
+	        (unsigned long long)one.p50, (unsigned long long)one.p99, one.rate / r0.rate,
+	        (unsigned long long)st.db_bytes);
 	wz_store_close(b.s);
 	wz_core_free(b.core);
 	free(b.took_us);
