@@ -8,11 +8,6 @@
 #include "base/fix.h"
 #include "base/hash.h"
 
-/* A deadline of the core's own, not of an effect: the time limit of a running job. Its id cannot clash with effects. */
-#define FLIGHT_TIME_LIMIT 0u
-#define LIMIT_ID_BIT (1ULL << 63)
-#define LIMIT_ID(job) (LIMIT_ID_BIT | (job)->seq)
-
 static int no_memory(struct wz_err *err, int r)
 {
 	return r < 0 ? wz_err_set(err, r, r == -ENOMEM ? "OutOfMemory" : "TooMany",
@@ -48,7 +43,7 @@ static void finish_job(struct wz_core *c, uint32_t slot)
 {
 	struct wz_job *j = &c->jobs.job[slot];
 
-	drop_flight(c, LIMIT_ID(j));
+	drop_flight(c, WZ_LIMIT_ID(j));
 	for (uint32_t i = 0; i < j->tasks_max; i++) {
 		c->jobs.task[j->first_task + i].state = WZ_TASK_NONE;
 		wz_task_rehash(c, j->first_task + i);
@@ -123,7 +118,7 @@ static void end_attempt(struct wz_core *c, uint32_t slot, enum wz_end end, bool 
 	if (j->state == WZ_JOB_ENDING) {
 		j->requeue = j->requeue && requeue; /* a cancel wins over a requeue */
 	} else {
-		drop_flight(c, LIMIT_ID(j)); /* a limit on an attempt that is over must not undo its requeue */
+		drop_flight(c, WZ_LIMIT_ID(j)); /* a limit on an attempt that is over must not undo its requeue */
 		j->state = WZ_JOB_ENDING;
 		j->end = (uint8_t)end;
 		j->requeue = requeue;
@@ -172,8 +167,8 @@ static int start_running(struct wz_core *c, uint32_t task, struct wz_err *err)
 
 	if (t->state != WZ_TASK_ASSUMED)
 		return 0;
-	if (j->running == 0 && j->time_limit_us && wz_inflight_find(c, LIMIT_ID(j)) == WZ_ID_NONE) {
-		int r = wz_inflight_add(c, LIMIT_ID(j), FLIGHT_TIME_LIMIT, j->first_task,
+	if (j->running == 0 && j->time_limit_us && wz_inflight_find(c, WZ_LIMIT_ID(j)) == WZ_ID_NONE) {
+		int r = wz_inflight_add(c, WZ_LIMIT_ID(j), WZ_FLIGHT_TIME_LIMIT, j->first_task,
 		                        wz_usat_add(c->now_us, j->time_limit_us));
 		if (r < 0)
 			return no_memory(err, r);
@@ -199,7 +194,7 @@ static void expire(struct wz_core *c)
 		struct wz_task *t = &c->jobs.task[x.task];
 
 		wz_inflight_drop(c, f);
-		if (x.kind == FLIGHT_TIME_LIMIT) {
+		if (x.kind == WZ_FLIGHT_TIME_LIMIT) {
 			end_attempt(c, t->job, WZ_END_TIMEOUT, false);
 			continue;
 		}
@@ -411,8 +406,7 @@ static int on_telemetry(struct wz_core *c, const struct wz_event *e, struct wz_e
 
 /* ---- events about work ---- */
 
-/* Room for everything a job may ever need: then its later life cannot fail for want of memory, but for deadlines. */
-static int reserve_job(struct wz_core *c, uint32_t n_tasks)
+int wz_job_reserve(struct wz_core *c, uint32_t n_tasks)
 {
 	uint64_t tasks = (uint64_t)c->jobs.n_tasks + 2ull * n_tasks;
 
@@ -470,7 +464,7 @@ static int on_submitted(struct wz_core *c, const struct wz_event *e, struct wz_e
 	if (r == 0 && s->queue.len)
 		r = wz_strtab_add(&c->model.names, s->queue, &queue);
 	if (r == 0)
-		r = reserve_job(c, s->profile->tasks_max);
+		r = wz_job_reserve(c, s->profile->tasks_max);
 	if (r == 0)
 		r = wz_jobs_add(c, s->job, s->profile->tasks_max, &slot);
 	if (r < 0)
@@ -632,7 +626,7 @@ static int on_observed(struct wz_core *c, const struct wz_event *e, struct wz_er
 	if (r == 0)
 		r = wz_order_class(c, shape.v, 1, 1, 0, &class_id);
 	if (r == 0)
-		r = reserve_job(c, 1);
+		r = wz_job_reserve(c, 1);
 	if (r == 0)
 		r = wz_jobs_add(c, e->u.observed.job, 1, &slot);
 	if (r < 0)
@@ -815,7 +809,7 @@ int wz_core_apply_effect(struct wz_core *c, const struct wz_effect *e, struct wz
 {
 	int r;
 
-	if (e->id >= LIMIT_ID_BIT - 1)
+	if (e->id >= WZ_LIMIT_ID_BIT - 1)
 		return wz_err_set(err, -EINVAL, "BadEffect", WZ_STR("the id of the effect is out of range"));
 	switch (e->kind) {
 	case WZ_EF_START:

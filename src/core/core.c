@@ -122,18 +122,23 @@ void wz_class_set_reason(struct wz_core *c, uint32_t class_id, uint8_t reason)
 		c->sum += wz_hash_u64(h, reason);
 }
 
-int wz_shape_register(struct wz_core *c, const struct wz_profile *p, wz_shape_id *ret)
+int wz_shape_intern(struct wz_core *c, const struct wz_shape *s, wz_shape_id *ret)
 {
-	struct wz_shape s;
-	int r;
+	int r = wz_shapes_intern(&c->shapes, s, ret);
 
-	wz_shape_of(p, &s);
-	r = wz_shapes_intern(&c->shapes, &s, ret);
 	if (r == 0)
 		r = wz_grow(&c->mem, &c->shape_hash, &c->shape_hash_cap, ret->v + 1, sizeof(*c->shape_hash));
 	if (r == 0 && c->shape_hash[ret->v] == 0)
-		c->shape_hash[ret->v] = wz_shape_hash(&s);
+		c->shape_hash[ret->v] = wz_shape_hash(s);
 	return r;
+}
+
+int wz_shape_register(struct wz_core *c, const struct wz_profile *p, wz_shape_id *ret)
+{
+	struct wz_shape s;
+
+	wz_shape_of(p, &s);
+	return wz_shape_intern(c, &s, ret);
 }
 
 uint64_t wz_core_now(const struct wz_core *c)

@@ -85,12 +85,35 @@ struct wz_core_stats {
 };
 void wz_core_stats(const struct wz_core *c, struct wz_core_stats *ret);
 
+/* Effects in flight: assumed and not yet answered. What a body must look after when it starts: report what is alive of
+ * each, enact it again, or let its deadline pass. At most `max` of them by id into ret; returns how many there are (call
+ * with max 0 first). O(n log n) of those in flight. */
+struct wz_flight_info { uint64_t effect, deadline_us, job; uint32_t kind, task, attempt; };
+uint32_t wz_core_flights(const struct wz_core *c, struct wz_flight_info *ret, uint32_t max);
+
+/* Live jobs by slot, for i = 0, 1, ... until -ENOENT; 0: *ret is filled; 1: an unused slot. In no order that means
+ * anything. */
+int wz_core_job_at(const struct wz_core *c, uint32_t i, struct wz_job_info *ret);
+
 /* The state behind, read-only; valid until the next apply. For metrics, policies' tests, and the reports. */
 const struct wz_model_state *wz_core_model(const struct wz_core *c);
 const struct wz_shapes *wz_core_shapes(const struct wz_core *c);
 struct wz_catalogue *wz_core_catalogue(struct wz_core *c); /* declare models before the nodes that have them */
 const struct wz_policy *wz_core_policy(const struct wz_core *c, const void **ret_state);
 struct wz_policy_ctx wz_core_policy_ctx(const struct wz_core *c);
+
+/* ---- snapshots (snapshot.c, ADR 0007) ----
+ * Appends the whole state as bytes, from which wz_core_import makes a core that has the same digest and decides the same
+ * from there on: a function of the state alone, so export(import(x)) = x. The format is versioned; a later version
+ * reads all earlier ones. The buffer's maximum bounds it. -ENOMEM, -E2BIG (of the buffer). O(state). */
+int wz_core_export(const struct wz_core *c, struct wz_buf *b, struct wz_err *err);
+
+/* Of `o` only what is no state is read: custom, no_index, index_bytes_max_mib (may be NULL). The bytes may be anything: each number is
+ * checked, then the checksum, then the digest. -EINVAL "BadSnapshot", -EPROTO "NewerSnapshot", -ENOMEM. *ret_same (may be
+ * NULL) is false when the digest could not be kept: the catalogue numbers models otherwise, or the policy is not known
+ * any more or keeps another state (then it prepares anew). O(state). */
+int wz_core_import(const struct wz_mem *mem, const struct wz_core_options *o, struct wz_str bytes, struct wz_core **ret,
+                   bool *ret_same, struct wz_err *err);
 
 /* Checks every invariant of DESIGN section 4 that can be checked here, from scratch: I1, I2, I3, I4, I6, I7. 0, or
  * -EUCLEAN with the first violation in the text. O(nodes + tasks + jobs). For tests and `wz doctor`. */

@@ -195,6 +195,10 @@ int64_t wz_index_eval(struct wz_core *c, uint32_t shape, uint32_t node); /* WZ_S
 void wz_index_release(struct wz_core *c);
 
 /* ---- effects in flight (inflight.c) ---- */
+/* A deadline of the core's own, not of an effect: the time limit of a running job. Its id cannot clash with effects. */
+#define WZ_FLIGHT_TIME_LIMIT 0u
+#define WZ_LIMIT_ID_BIT (1ULL << 63)
+#define WZ_LIMIT_ID(job) (WZ_LIMIT_ID_BIT | (job)->seq)
 struct wz_flight { uint64_t id, deadline_us; uint32_t kind, task, heap_at, next_free; };
 struct wz_inflight {
 	struct wz_flight *f;
@@ -257,5 +261,8 @@ static inline struct wz_policy_ctx wz_ctx(const struct wz_core *c, struct wz_rng
 void wz_core_prepare(struct wz_core *c); /* an epoch: policy.prepare, digests, cache epoch */
 void wz_class_set_reason(struct wz_core *c, uint32_t class_id, uint8_t reason);
 int wz_shape_register(struct wz_core *c, const struct wz_profile *p, wz_shape_id *ret);
+int wz_shape_intern(struct wz_core *c, const struct wz_shape *s, wz_shape_id *ret);
+/* Room for everything a job may ever need: then its later life cannot fail for want of memory, but for deadlines. */
+int wz_job_reserve(struct wz_core *c, uint32_t n_tasks);
 
 #endif

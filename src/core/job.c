@@ -133,6 +133,8 @@ uint64_t wz_task_hash(const struct wz_core *c, uint32_t task)
 	if (t->state == WZ_TASK_NONE)
 		return 0;
 	h = wz_hash_u64(wz_mix64(j->number), (uint64_t)(task - j->first_task) << 8 | t->state);
+	if (t->state == WZ_TASK_DONE) /* holds nothing: where it was is history */
+		return h;
 	h = wz_hash_u64(h, (uint64_t)t->node << 32 | (uint32_t)t->dev_milli);
 	h = wz_hash_u64(h, t->devices);
 	h = wz_hash_u64(h, (uint64_t)t->cpu ^ (uint64_t)t->mem << 20);

@@ -98,7 +98,7 @@ void wz_shape_of(const struct wz_profile *p, struct wz_shape *ret)
 		for (unsigned i = 0; i < SET_WORDS; i++)
 			s.allowed.w[i] = UINT64_MAX;
 	s.first = first_choice(p, &s.allowed);
-	s.special = derived || s.dev_class_g || s.bw_gbps || s.free_pct || (s.count > 1 && s.link != WZ_LINK_NONE);
+	s.special = wz_shape_special(&s);
 	*ret = s;
 }
 

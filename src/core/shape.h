@@ -55,6 +55,13 @@ uint64_t wz_shape_hash(const struct wz_shape *s); /* of the content, not of the 
  * are right is for fit. O(1). */
 struct wz_need wz_shape_need(const struct wz_shape *s, const struct wz_model *model, int64_t dev_mem_bytes);
 
+/* Does it ask for what only the careful path of fit checks? Derived from the rest. */
+static inline bool wz_shape_special(const struct wz_shape *s)
+{
+	return s->cu_milli || s->dev_mem_total || s->dev_class_g || s->bw_gbps || s->free_pct ||
+	       (s->count > 1 && s->link != WZ_LINK_NONE);
+}
+
 /* GPU demand in milli: count x milli (for shapes with a fixed count). */
 static inline int64_t wz_shape_gpu_milli(const struct wz_shape *s) { return (int64_t)s->count * s->milli; }
 

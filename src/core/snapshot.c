@@ -1,0 +1,1123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state as bytes and back (ADR 0007).
+ *
+ * One function a struct walks its fields and either writes or reads them (struct io), so the two directions cannot
+ * disagree. Numbers are LEB128 (signed ones zigzag), texts are a length and bytes; a checksum ends it. Everything that is
+ * a function of the rest (hashes, free figures, classes of waiting jobs, ranks, caches) is left out and made anew by the same
+ * code that events use. What remains and is not obvious:
+ *
+ *	numbers of shapes and node classes	policies break ties by the one and index by the other: kept
+ *	order of a node's tasks			NODE_LEFT walks it: tasks are written node by node, from the tail of the list
+ *	order of wanted stops			becomes the order of STOP effects: kept
+ *	numbers of models			of one catalogue: names are written, and numbers translated when they differ
+ *	slots of jobs, ids of names		seen by nothing: jobs are written in submit order, names in full */
+#include "core/core_int.h"
+
+#include "base/check.h"
+#include "base/fix.h"
+#include "base/hash.h"
+
+#include <string.h>
+
+#define MAGIC "WZCORE"
+#define VERSION 1u
+#define BYTE_ORDER_MARK 0x01020304u /* of the policy state, which is opaque */
+
+struct io {
+	struct wz_buf *out;            /* writing, else NULL */
+	const unsigned char *p, *end;  /* reading */
+	const char *bad;               /* reading: what is wrong; sticky */
+};
+
+static void fail(struct io *x, const char *what)
+{
+	if (!x->bad)
+		x->bad = what;
+}
+
+static void want(struct io *x, bool cond, const char *what)
+{
+	if (!cond && !x->out)
+		fail(x, what);
+}
+
+static void io_u64(struct io *x, uint64_t *v)
+{
+	uint64_t r = 0;
+
+	if (x->out) {
+		for (r = *v; r >= 0x80; r >>= 7)
+			wz_buf_addc(x->out, (char)(unsigned char)(0x80 | (r & 0x7f)));
+		wz_buf_addc(x->out, (char)r);
+		return;
+	}
+	for (unsigned shift = 0; shift < 64; shift += 7) {
+		unsigned char b = x->bad || x->p == x->end ? 0 : *x->p;
+		if (x->bad || x->p == x->end || (shift == 63 && b > 1) || (shift && b == 0))
+			break;
+		x->p++;
+		r |= (uint64_t)(b & 0x7f) << shift;
+		if (!(b & 0x80)) {
+			*v = r;
+			return;
+		}
+	}
+	fail(x, "a number is cut or not in its shortest form");
+	*v = 0;
+}
+
+static void io_max(struct io *x, uint64_t *v, uint64_t max)
+{
+	io_u64(x, v);
+	if (!x->out && *v > max) {
+		fail(x, "a number is out of range");
+		*v = 0;
+	}
+}
+
+static void io_u32(struct io *x, uint32_t *v)
+{
+	uint64_t w = *v;
+	io_max(x, &w, UINT32_MAX);
+	*v = (uint32_t)w;
+}
+
+static void io_u32_max(struct io *x, uint32_t *v, uint32_t max)
+{
+	uint64_t w = *v;
+	io_max(x, &w, max);
+	*v = (uint32_t)w;
+}
+
+static void io_u16(struct io *x, uint16_t *v)
+{
+	uint64_t w = *v;
+	io_max(x, &w, UINT16_MAX);
+	*v = (uint16_t)w;
+}
+
+static void io_u8_max(struct io *x, uint8_t *v, unsigned max)
+{
+	uint64_t w = *v;
+	io_max(x, &w, max);
+	*v = (uint8_t)w;
+}
+
+static void io_bool(struct io *x, bool *v)
+{
+	uint64_t w = *v;
+	io_max(x, &w, 1);
+	*v = w != 0;
+}
+
+static void io_i64(struct io *x, int64_t *v, int64_t min, int64_t max)
+{
+	uint64_t w = (uint64_t)*v << 1 ^ (*v < 0 ? UINT64_MAX : 0);
+	int64_t r;
+
+	io_u64(x, &w);
+	r = (int64_t)(w >> 1 ^ (0 - (w & 1)));
+	if (x->out)
+		return;
+	if (r < min || r > max) {
+		fail(x, "a number is out of range");
+		r = min;
+	}
+	*v = r;
+}
+
+static void io_i32(struct io *x, int32_t *v, int32_t min, int32_t max)
+{
+	int64_t w = *v;
+	io_i64(x, &w, min, max);
+	*v = (int32_t)w;
+}
+
+/* Reading: a view of the input. */
+static void io_str(struct io *x, struct wz_str *s)
+{
+	uint64_t n = s->len;
+
+	io_u64(x, &n);
+	if (x->out) {
+		wz_buf_add(x->out, *s);
+		return;
+	}
+	if (n > (uint64_t)(x->end - x->p)) {
+		fail(x, "a text is cut");
+		n = 0;
+	}
+	*s = (struct wz_str){(const char *)x->p, (size_t)n};
+	x->p += n;
+}
+
+/* How many things of at least `least` bytes follow: no more than there are bytes. */
+static void io_count(struct io *x, uint32_t *n, uint32_t max, unsigned least)
+{
+	uint64_t w = *n;
+
+	io_max(x, &w, max);
+	if (!x->out && w > (uint64_t)(x->end - x->p) / least) {
+		fail(x, "a count is larger than what follows");
+		w = 0;
+	}
+	*n = (uint32_t)w;
+}
+
+/* ---- the records ---- */
+
+struct head { uint64_t seed, now, step, next_effect, start_timeout, stop_timeout, next_seq; bool facts_changed; uint64_t pause_step, pause_seq;
+	int32_t pause_priority; };
+
+static void io_head(struct io *x, struct head *h)
+{
+	io_u64(x, &h->seed);
+	io_u64(x, &h->now);
+	io_u64(x, &h->step);
+	io_u64(x, &h->next_effect);
+	io_u64(x, &h->start_timeout);
+	io_u64(x, &h->stop_timeout);
+	io_max(x, &h->next_seq, UINT64_MAX >> 1);
+	io_bool(x, &h->facts_changed);
+	io_u64(x, &h->pause_step);
+	io_u64(x, &h->pause_seq);
+	io_i32(x, &h->pause_priority, INT32_MIN, INT32_MAX);
+	want(x, h->next_effect >= 1 && h->start_timeout && h->stop_timeout, "a counter is zero");
+}
+
+static void io_model(struct io *x, struct wz_str *vendor, struct wz_str *name, struct wz_model *m)
+{
+	io_str(x, vendor);
+	io_str(x, name);
+	io_u64(x, &m->mem_bytes);
+	io_u32(x, &m->class_g);
+	io_u32(x, &m->bw_gbps);
+	io_u32(x, &m->tflops_milli);
+	io_u32(x, &m->fp32_milli);
+	io_u32(x, &m->fp8_milli);
+	io_u32(x, &m->link_gbps);
+	io_u32(x, &m->tdp_w);
+	io_u32(x, &m->idle_w);
+	io_u32(x, &m->cu_milli);
+	io_u16(x, &m->year);
+	io_u8_max(x, &m->mig, UINT8_MAX);
+	want(x, m->mem_bytes <= (uint64_t)WZ_BYTES_MAX, "a model's memory is out of range");
+}
+
+static void io_shape(struct io *x, struct wz_shape *s)
+{
+	io_i64(x, &s->cpu, 0, WZ_CPU_MILLI_MAX);
+	io_i64(x, &s->mem, 0, WZ_BYTES_MAX);
+	io_u32_max(x, &s->count, WZ_NODE_DEVICES_MAX);
+	io_i32(x, &s->milli, 0, WZ_WHOLE);
+	io_i64(x, &s->dev_mem, 0, INT64_MAX);
+	io_u32(x, &s->dev_class_g);
+	io_i64(x, &s->dev_mem_total, 0, INT64_MAX);
+	io_i64(x, &s->cu_milli, 0, INT64_MAX);
+	io_u32(x, &s->bw_gbps);
+	io_u32(x, &s->free_pct);
+	io_u32(x, &s->util_milli);
+	io_u8_max(x, &s->link, WZ_LINK_RACK);
+	io_u8_max(x, &s->link_preferred, 1);
+	io_u8_max(x, &s->any_model, 1);
+	for (unsigned i = 0; i < WZ_MODELS_MAX / 64; i++) {
+		io_u64(x, &s->allowed.w[i]);
+		io_u64(x, &s->first.w[i]);
+	}
+	want(x, (s->count == 0) == (s->milli == 0), "a shape has devices without compute, or the reverse");
+}
+
+static void io_class(struct io *x, struct wz_node_class *k)
+{
+	io_u16(x, &k->model);
+	io_u16(x, &k->n_dev);
+	io_i64(x, &k->cpu, 0, WZ_CPU_MILLI_MAX);
+	io_i64(x, &k->mem, 0, WZ_BYTES_MAX);
+}
+
+static void io_device(struct io *x, struct wz_device *d)
+{
+	io_u16(x, &d->model);
+	io_u16(x, &d->link_domain);
+	io_u16(x, &d->partition);
+	io_u8_max(x, &d->numa, UINT8_MAX);
+	io_u8_max(x, &d->pcie, UINT8_MAX);
+	io_u8_max(x, &d->health, WZ_HEALTH_FAILED);
+	io_u8_max(x, &d->free_mem_pct, UINT8_MAX);
+	io_u8_max(x, &d->util_pct, UINT8_MAX);
+	io_u8_max(x, &d->temp_c, UINT8_MAX);
+	io_i32(x, &d->milli, 1, WZ_WHOLE);
+	io_i64(x, &d->mem, 0, WZ_BYTES_MAX);
+}
+
+struct node_record { struct wz_str name, site, rack; uint8_t flags; int64_t cpu, mem; int32_t max_tasks; uint32_t class_id,
+	n_labels, n_dev; };
+
+static void io_node(struct io *x, struct node_record *r)
+{
+	io_str(x, &r->name); /* empty: this id was never used, and nothing follows */
+	if (r->name.len == 0)
+		return;
+	io_str(x, &r->site);
+	io_str(x, &r->rack);
+	io_u8_max(x, &r->flags, WZ_NODE_PRESENT | WZ_NODE_READY | WZ_NODE_CORDONED | WZ_NODE_COUNT_ONLY);
+	io_i64(x, &r->cpu, 0, WZ_CPU_MILLI_MAX);
+	io_i64(x, &r->mem, 0, WZ_BYTES_MAX);
+	io_i32(x, &r->max_tasks, 1, INT32_MAX);
+	io_u32_max(x, &r->class_id, WZ_CLASSES_MAX - 1);
+	io_u32_max(x, &r->n_labels, WZ_NODE_LABELS_MAX);
+	io_u32_max(x, &r->n_dev, WZ_NODE_DEVICES_MAX);
+}
+
+struct job_record { struct wz_str user, queue; uint8_t reason; bool limited; uint64_t limit_due; uint32_t n_done; };
+
+static void io_job(struct io *x, struct wz_job *j, struct job_record *r)
+{
+	struct wz_str signal = {j->preempt.signal, strlen(j->preempt.signal)};
+
+	io_u64(x, &j->number);
+	io_u64(x, &j->seq);
+	io_u64(x, &j->submitted_us);
+	io_u32(x, &j->shape);
+	io_u32_max(x, &j->tasks_min, WZ_JOB_TASKS_MAX);
+	io_u32_max(x, &j->tasks_max, WZ_JOB_TASKS_MAX);
+	io_u32(x, &j->attempt);
+	io_str(x, &r->user);
+	io_str(x, &r->queue);
+	io_i32(x, &j->priority, INT32_MIN, INT32_MAX);
+	io_u8_max(x, &j->state, WZ_JOB_ENDING);
+	io_u8_max(x, &j->end, WZ_END_LAUNCH_FAILED);
+	io_u8_max(x, &j->requeue, 1);
+	io_u8_max(x, &j->kind, WZ_KIND_SERVICE);
+	io_str(x, &signal);
+	if (!x->out) {
+		want(x, signal.len < sizeof(j->preempt.signal), "a signal's name is too long");
+		if (!x->bad && signal.len)
+			memcpy(j->preempt.signal, signal.ptr, signal.len);
+		want(x, strlen(j->preempt.signal) == signal.len, "a signal's name has a zero byte");
+	}
+	io_u64(x, &j->preempt.grace_us);
+	io_u64(x, &j->preempt.interval_us);
+	io_u8_max(x, &j->preempt.ack, WZ_ACK_SOCKET);
+	io_u8_max(x, &j->preempt.movable, 1);
+	io_u64(x, &j->time_limit_us);
+	io_bool(x, &r->limited);
+	if (r->limited)
+		io_u64(x, &r->limit_due);
+	io_u8_max(x, &r->reason, WZ_REASON_COUNT_ - 1);
+	want(x, j->tasks_min >= 1 && j->tasks_min <= j->tasks_max && j->attempt >= 1, "a job's numbers are out of range");
+	want(x, r->reason == 0 || j->state == WZ_JOB_WAITING, "a job that does not wait has a reason");
+	want(x, !r->limited || j->state >= WZ_JOB_STARTING, "a job that waits has a time limit that runs");
+	io_u32_max(x, &r->n_done, j->tasks_max); /* the tasks that are done; their indices follow */
+}
+
+struct task_record { uint32_t job, index; uint8_t state, observed; struct wz_place place; uint64_t effect, deadline_us; uint8_t kind; };
+
+static void io_task(struct io *x, struct task_record *t)
+{
+	io_u32(x, &t->job); /* position among the jobs */
+	io_u32_max(x, &t->index, WZ_JOB_TASKS_MAX - 1);
+	io_u8_max(x, &t->state, WZ_TASK_STOPPING);
+	io_u8_max(x, &t->observed, 1);
+	io_u32(x, &t->place.node.v);
+	io_u64(x, &t->place.devices);
+	io_i64(x, &t->place.cpu, 0, WZ_CPU_MILLI_MAX);
+	io_i64(x, &t->place.mem, 0, WZ_BYTES_MAX);
+	io_i32(x, &t->place.dev_milli, 0, WZ_WHOLE);
+	io_i64(x, &t->place.dev_mem, INT64_MIN, WZ_BYTES_MAX);
+	io_u64(x, &t->effect);
+	if (t->effect) {
+		io_u8_max(x, &t->kind, WZ_EF_STOP);
+		io_u64(x, &t->deadline_us);
+	}
+	want(x, t->state >= WZ_TASK_ASSUMED, "a task that holds something has no state");
+	want(x, t->effect ? t->kind >= WZ_EF_START && (t->kind == WZ_EF_START || t->state == WZ_TASK_STOPPING) &&
+	                            t->state != WZ_TASK_RUNNING
+	                  : t->state != WZ_TASK_ASSUMED, "a task's effect does not go with its state");
+	want(x, !t->observed || t->state == WZ_TASK_RUNNING, "observed work is not running");
+}
+
+/* ---- writing ---- */
+
+static struct wz_str name_of(const struct wz_core *c, uint32_t id)
+{
+	return id == WZ_ID_NONE ? WZ_STR("") : wz_strtab_get(&c->model.names, id);
+}
+
+static void write_catalogue(struct io *x, const struct wz_core *c)
+{
+	uint32_t n = c->catalogue.n;
+
+	io_u32(x, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		struct wz_model m = c->catalogue.model[i];
+		struct wz_str vendor = wz_str(m.vendor), name = wz_str(m.name);
+		io_model(x, &vendor, &name, &m);
+	}
+}
+
+static void write_demand(struct io *x, const struct wz_core *c)
+{
+	const struct wz_demand *d = &c->demand;
+	uint32_t n = c->shapes.n, n_stated = d->n_stated, epochs = d->epochs, n_shapes = d->n_shapes;
+	uint64_t next = d->next_epoch;
+
+	io_u32(x, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		struct wz_shape s = c->shapes.shape[i];
+		io_shape(x, &s);
+	}
+	io_u64(x, &next);
+	io_u32(x, &epochs);
+	io_u32(x, &n_shapes);
+	for (uint32_t i = 0; i < n_shapes; i++) {
+		uint64_t a = d->arrived[i];
+		io_u64(x, &a);
+	}
+	io_u32(x, &n_stated);
+	for (uint32_t i = 0; i < n_stated; i++) {
+		uint32_t shape = d->stated[i].shape, weight = d->stated[i].weight;
+		io_u32(x, &shape);
+		io_u32(x, &weight);
+	}
+}
+
+static void write_nodes(struct io *x, const struct wz_core *c)
+{
+	const struct wz_model_state *m = &c->model;
+	uint32_t n_classes = m->n_classes, n_nodes = m->n_nodes;
+
+	io_u32(x, &n_classes);
+	for (uint32_t i = 0; i < n_classes; i++) {
+		struct wz_node_class k = m->node_class[i];
+		io_class(x, &k);
+	}
+	io_u32(x, &n_nodes);
+	for (uint32_t i = 0; i < n_nodes; i++) {
+		const struct wz_node *n = &m->node[i];
+		struct node_record r = {.name = n->name ? name_of(c, n->name - 1) : WZ_STR(""), .flags = n->flags & 0xf,
+			.cpu = n->cpu, .mem = n->mem, .max_tasks = n->max_tasks, .class_id = n->class_id,
+			.n_labels = n->n_labels, .n_dev = n->n_dev};
+		if (n->name) {
+			r.site = name_of(c, n->site);
+			r.rack = name_of(c, n->rack);
+		}
+		io_node(x, &r);
+		for (uint32_t k = 0; n->name && k < 2 * n->n_labels; k++) {
+			struct wz_str s = name_of(c, m->label[n->first_label + k]);
+			io_str(x, &s);
+		}
+		for (uint32_t k = 0; n->name && k < n->n_dev; k++) {
+			struct wz_device d = m->dev[n->first_dev + k];
+			io_device(x, &d);
+		}
+	}
+}
+
+static void write_jobs(struct io *x, const struct wz_core *c, const uint32_t *slot, uint32_t n)
+{
+	io_u32(x, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		struct wz_job j = c->jobs.job[slot[i]];
+		uint32_t limit = wz_inflight_find(c, WZ_LIMIT_ID(&j));
+		struct job_record r = {.user = name_of(c, j.user), .queue = name_of(c, j.queue), .n_done = j.done,
+			.limited = limit != WZ_ID_NONE};
+		if (r.limited)
+			r.limit_due = c->inflight.f[limit].deadline_us;
+		if (j.state == WZ_JOB_WAITING)
+			r.reason = c->order.cls[j.class_id].reason;
+		io_job(x, &j, &r);
+		for (uint32_t t = 0; j.done && t < j.tasks_max; t++)
+			if (c->jobs.task[j.first_task + t].state == WZ_TASK_DONE)
+				io_u32(x, &t);
+	}
+}
+
+static void write_task(struct io *x, const struct wz_core *c, const uint32_t *position, uint32_t task)
+{
+	const struct wz_task *t = &c->jobs.task[task];
+	uint32_t f = t->effect ? wz_inflight_find(c, t->effect) : WZ_ID_NONE;
+	struct task_record r = {.job = position[t->job], .index = task - c->jobs.job[t->job].first_task, .state = t->state,
+		.observed = t->observed, .place = {.node = {t->node}, .devices = t->devices, .cpu = t->cpu, .mem = t->mem,
+		.dev_milli = t->dev_milli, .dev_mem = t->dev_mem}};
+
+	if (f != WZ_ID_NONE) {
+		r.effect = t->effect;
+		r.kind = (uint8_t)c->inflight.f[f].kind;
+		r.deadline_us = c->inflight.f[f].deadline_us;
+	}
+	io_task(x, &r);
+}
+
+static void write_tasks(struct io *x, const struct wz_core *c, const uint32_t *position)
+{
+	uint32_t n = (uint32_t)c->jobs.live_tasks, n_stop = c->n_stop;
+
+	io_u32(x, &n);
+	for (uint32_t i = 0; i < c->model.n_nodes; i++) {
+		uint32_t tail = WZ_ID_NONE;
+		for (uint32_t t = c->model.node[i].name ? c->model.node[i].head_task : WZ_ID_NONE; t != WZ_ID_NONE;
+		     t = c->jobs.task[t].next)
+			tail = t;
+		for (uint32_t t = tail; t != WZ_ID_NONE; t = c->jobs.task[t].prev)
+			write_task(x, c, position, t);
+	}
+	io_u32(x, &n_stop);
+	for (uint32_t i = 0; i < n_stop; i++) {
+		uint32_t slot = c->jobs.task[c->stop_wanted[i]].job, job = position[slot],
+			index = c->stop_wanted[i] - c->jobs.job[slot].first_task;
+		io_u32(x, &job);
+		io_u32(x, &index);
+	}
+}
+
+/* Heap sort of slots by submit order. */
+static void sift(const struct wz_job *job, uint32_t *a, uint32_t n, uint32_t at)
+{
+	for (;;) {
+		uint32_t kid = 2 * at + 1, t = a[at];
+		if (kid >= n)
+			return;
+		if (kid + 1 < n && job[a[kid + 1]].seq > job[a[kid]].seq)
+			kid++;
+		if (job[a[kid]].seq <= job[t].seq)
+			return;
+		a[at] = a[kid];
+		a[kid] = t;
+		at = kid;
+	}
+}
+
+static uint32_t by_submit_order(const struct wz_core *c, uint32_t *slot, uint32_t *position)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < c->jobs.n; i++)
+		if (c->jobs.job[i].used)
+			slot[n++] = i;
+	for (uint32_t i = n / 2; i-- > 0;)
+		sift(c->jobs.job, slot, n, i);
+	for (uint32_t end = n; end > 1; end--) {
+		uint32_t t = slot[0];
+		slot[0] = slot[end - 1];
+		slot[end - 1] = t;
+		sift(c->jobs.job, slot, end - 1, 0);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		position[slot[i]] = i;
+	return n;
+}
+
+static uint64_t checksum(struct wz_str s)
+{
+	return wz_hash_str(0x57a7e, s);
+}
+
+/* With its parameters, which are what its state begins with. */
+static struct wz_str policy_text(const struct wz_core *c, char text[WZ_POLICY_TEXT_MAX])
+{
+	struct wz_variant v = {.policy = c->policy};
+	struct wz_buf b;
+
+	if (c->policy->n_params)
+		memcpy(v.value, c->policy_state, c->policy->n_params * sizeof(v.value[0]));
+	wz_buf_init_fixed(&b, text, WZ_POLICY_TEXT_MAX);
+	wz_variant_format(&v, &b);
+	return b.status < 0 ? wz_str(c->policy->name) : wz_buf_str(&b);
+}
+
+int wz_core_export(const struct wz_core *c, struct wz_buf *b, struct wz_err *err)
+{
+	struct io x = {.out = b};
+	size_t begin = b->len, scratch = 2 * sizeof(uint32_t) * (c->jobs.n + 1ull);
+	struct head h = {c->seed, c->now_us, c->step, c->next_effect, c->start_timeout_us, c->stop_timeout_us,
+		c->jobs.next_seq, c->facts_changed, c->pause.step, c->pause.seq, c->pause.priority};
+	char text[WZ_POLICY_TEXT_MAX];
+	struct wz_str policy = policy_text(c, text), state = {c->policy_state, c->policy->state_size};
+	uint64_t digest = wz_core_digest(c), version = VERSION, rules = c->policy->version, mark = 0;
+	uint32_t *slot = wz_mem_alloc(&c->mem, scratch), order = BYTE_ORDER_MARK, n;
+
+	if (!slot)
+		return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory to write the state"));
+	n = by_submit_order(c, slot, slot + c->jobs.n);
+	wz_buf_addz(b, MAGIC);
+	io_u64(&x, &version);
+	io_head(&x, &h);
+	write_catalogue(&x, c);
+	write_demand(&x, c);
+	write_nodes(&x, c);
+	write_jobs(&x, c, slot, n);
+	write_tasks(&x, c, slot + c->jobs.n);
+	io_str(&x, &policy);
+	io_u64(&x, &rules);
+	memcpy(&mark, &order, sizeof(order)); /* tells the byte order and no more */
+	io_u64(&x, &mark);
+	io_str(&x, &state);
+	io_u64(&x, &digest);
+	wz_mem_free(&c->mem, slot, scratch);
+	if (b->status == 0)
+		wz_buf_add_hex64(b, checksum((struct wz_str){b->data + begin, b->len - begin}));
+	return b->status == 0 ? 0
+	                      : wz_err_set(err, b->status, b->status == -ENOMEM ? "OutOfMemory" : "TooLong",
+	                                   WZ_STR("no room for the state"));
+}
+
+/* ---- reading ---- */
+
+struct import {
+	struct io x;
+	struct wz_core *c;
+	uint32_t n_models;
+	wz_model_id model[WZ_MODELS_MAX]; /* of the file's number */
+	bool identity, same;
+	uint32_t n_jobs;
+	int r;                            /* -ENOMEM, -E2BIG */
+};
+
+static bool ok(struct import *m)
+{
+	return m->r == 0 && !m->x.bad;
+}
+
+static void read_catalogue(struct import *m)
+{
+	io_count(&m->x, &m->n_models, WZ_MODELS_MAX, 14);
+	m->identity = true;
+	for (uint32_t i = 0; ok(m) && i < m->n_models; i++) {
+		struct wz_model facts = {0};
+		struct wz_str vendor = {0}, name = {0};
+		char text[WZ_MODEL_NAME_MAX] = {0};
+		int r;
+		io_model(&m->x, &vendor, &name, &facts);
+		want(&m->x, vendor.len < sizeof(text), "a vendor's name is too long");
+		if (!ok(m))
+			return;
+		if (vendor.len)
+			memcpy(text, vendor.ptr, vendor.len);
+		facts.vendor = text;
+		r = wz_catalogue_declare(&m->c->catalogue, name, &facts, &m->model[i], NULL);
+		if (r == -ENOMEM)
+			m->r = r;
+		else if (r < 0)
+			fail(&m->x, "a device model cannot be declared");
+		m->identity = m->identity && m->model[i].v == i;
+	}
+}
+
+static uint16_t model_of(struct import *m, uint16_t v)
+{
+	want(&m->x, v < m->n_models, "a device names no model");
+	return v < m->n_models ? m->model[v].v : 0;
+}
+
+/* Bits beyond the file's models say whether a model that it did not know is in. */
+static void translate(const struct import *m, struct wz_model_set *set)
+{
+	struct wz_model_set r = {{0}};
+	bool others = m->n_models < WZ_MODELS_MAX && wz_model_set_has(set, WZ_MODELS_MAX - 1);
+
+	if (m->identity)
+		return;
+	if (others)
+		memset(&r, 0xff, sizeof(r));
+	for (uint32_t i = 0; i < m->n_models; i++)
+		r.w[m->model[i].v >> 6] &= ~(1ULL << (m->model[i].v & 63));
+	for (uint32_t i = 0; i < m->n_models; i++)
+		if (wz_model_set_has(set, i))
+			wz_model_set_add(&r, m->model[i].v);
+	*set = r;
+}
+
+static void read_shapes(struct import *m)
+{
+	uint32_t n = 0;
+
+	io_count(&m->x, &n, WZ_SHAPES_MAX, 20);
+	for (uint32_t i = 0; ok(m) && i < n; i++) {
+		struct wz_shape s;
+		wz_shape_id id = {0};
+		memset(&s, 0, sizeof(s));
+		io_shape(&m->x, &s);
+		if (!ok(m))
+			return;
+		translate(m, &s.allowed);
+		translate(m, &s.first);
+		s.special = wz_shape_special(&s);
+		m->r = wz_shape_intern(m->c, &s, &id);
+		if (m->r == 0 && id.v != i)
+			fail(&m->x, "a shape is there twice");
+	}
+}
+
+static void read_demand(struct import *m)
+{
+	struct wz_demand *d = &m->c->demand;
+	uint32_t n = 0, n_stated = 0;
+
+	read_shapes(m);
+	io_u64(&m->x, &d->next_epoch);
+	io_u32(&m->x, &d->epochs);
+	io_count(&m->x, &n, m->c->shapes.n, 1);
+	if (!ok(m) || (m->r = wz_demand_reserve(d, n)) < 0)
+		return;
+	for (uint32_t i = 0; ok(m) && i < n; i++) {
+		io_u64(&m->x, &d->arrived[i]);
+		d->total = wz_usat_add(d->total, d->arrived[i]);
+		if (d->arrived[i])
+			m->c->sum += wz_hash_u64(m->c->shape_hash[i] ^ 0xdeULL, d->arrived[i]);
+	}
+	io_count(&m->x, &n_stated, WZ_SHAPES_MAX, 2);
+	if (!ok(m) || (m->r = wz_grow(&m->c->mem, &d->stated, &d->stated_cap, n_stated, sizeof(*d->stated))) < 0)
+		return;
+	for (; ok(m) && d->n_stated < n_stated; d->n_stated++) {
+		uint32_t i = d->n_stated;
+		io_u32(&m->x, &d->stated[i].shape);
+		io_u32(&m->x, &d->stated[i].weight);
+		want(&m->x, d->stated[i].shape < m->c->shapes.n, "a stated shape is not there");
+		if (ok(m))
+			m->c->sum += wz_hash_u64(m->c->shape_hash[d->stated[i].shape] + i, d->stated[i].weight);
+	}
+}
+
+static void read_labels(struct import *m, struct wz_label *l, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		io_str(&m->x, &l[i].key);
+		io_str(&m->x, &l[i].value);
+	}
+}
+
+/* Joins the node as an event would; then what only later events could have made of it. */
+static void read_node(struct import *m, uint32_t id, uint32_t n_classes)
+{
+	struct wz_model_state *s = &m->c->model;
+	struct node_record r = {0};
+	struct wz_device dev[WZ_NODE_DEVICES_MAX];
+	struct wz_device_facts facts[WZ_NODE_DEVICES_MAX];
+	struct wz_label label[WZ_NODE_LABELS_MAX];
+	struct wz_ev_node e;
+	struct wz_node *n;
+	int rc;
+
+	io_node(&m->x, &r);
+	if (!ok(m) || r.name.len == 0)
+		return;
+	read_labels(m, label, r.n_labels);
+	memset(dev, 0, sizeof(dev));
+	for (uint32_t i = 0; i < r.n_dev; i++) {
+		io_device(&m->x, &dev[i]);
+		facts[i] = (struct wz_device_facts){.model = {model_of(m, dev[i].model)}, .mem_bytes = dev[i].mem,
+			.compute_milli = dev[i].milli, .link_domain = dev[i].link_domain, .numa = dev[i].numa,
+			.pcie = dev[i].pcie, .health = dev[i].health, .partition = dev[i].partition};
+	}
+	want(&m->x, r.class_id < n_classes, "a node's class is not there");
+	want(&m->x, (r.flags & WZ_NODE_PRESENT) || !(r.flags & WZ_NODE_READY), "an absent node is ready");
+	if (!ok(m))
+		return;
+	e = (struct wz_ev_node){.node = {id}, .name = r.name, .site = r.site, .rack = r.rack, .cpu_milli = r.cpu,
+		.mem_bytes = r.mem, .max_tasks = (uint32_t)r.max_tasks, .count_only = r.flags & WZ_NODE_COUNT_ONLY,
+		.n_devices = r.n_dev, .device = facts, .n_labels = r.n_labels, .label = label};
+	rc = wz_model_node_join(s, &m->c->catalogue, &e, NULL);
+	if (rc == -ENOMEM)
+		m->r = rc;
+	else if (rc < 0)
+		fail(&m->x, "a node's facts are out of range");
+	if (!ok(m))
+		return;
+	n = &s->node[id];
+	s->node_class[n->class_id].nodes--;
+	s->node_class[r.class_id].nodes++;
+	n->class_id = r.class_id;
+	for (uint32_t i = 0; i < r.n_dev; i++) {
+		struct wz_device *d = &s->dev[n->first_dev + i];
+		d->free_mem_pct = dev[i].free_mem_pct;
+		d->util_pct = dev[i].util_pct;
+		d->temp_c = dev[i].temp_c;
+	}
+	if (!(r.flags & WZ_NODE_PRESENT))
+		wz_model_node_left(s, id);
+	n->flags = (uint8_t)(r.flags | (n->flags & WZ_NODE_MEM_KNOWN));
+}
+
+static void read_nodes(struct import *m)
+{
+	struct wz_core *c = m->c;
+	struct wz_model_state *s = &c->model;
+	uint32_t n_classes = 0, n_nodes = 0;
+
+	io_count(&m->x, &n_classes, WZ_CLASSES_MAX, 4);
+	for (uint32_t i = 0; ok(m) && i < n_classes; i++) {
+		struct wz_node_class k = {0};
+		io_class(&m->x, &k);
+		if (k.model != WZ_MODEL_NONE)
+			k.model = model_of(m, k.model);
+		s->node_class[i] = k;
+	}
+	s->n_classes = n_classes;
+	io_count(&m->x, &n_nodes, WZ_NODES_MAX, 1);
+	if (!ok(m))
+		return;
+	m->r = wz_grow(&c->mem, &s->node, &s->node_cap, n_nodes, sizeof(*s->node));
+	if (m->r == 0)
+		m->r = wz_grow(&c->mem, &c->node_hash, &c->node_hash_cap, n_nodes, sizeof(*c->node_hash));
+	for (uint32_t i = 0; ok(m) && i < n_nodes; i++)
+		read_node(m, i, n_classes);
+	if (!ok(m))
+		return;
+	for (uint32_t i = s->n_nodes; i < n_nodes; i++) /* ids that were never used; a node before them gives the count */
+		fail(&m->x, "the last node was never there");
+	s->n_classes = n_classes; /* joining may have made others, which no node has */
+	for (uint32_t i = 0; i < n_nodes; i++) {
+		c->node_hash[i] = s->node[i].name ? wz_model_node_hash(s, i) : 0;
+		c->sum += c->node_hash[i];
+	}
+	m->r = wz_index_reserve(c);
+}
+
+static int intern(struct wz_core *c, struct wz_str s, uint32_t *ret)
+{
+	*ret = WZ_ID_NONE;
+	return s.len ? wz_strtab_add(&c->model.names, s, ret) : 0;
+}
+
+/* Everything of a job but its tasks; jobs come in submit order, so their slots are their positions. */
+static void read_job(struct import *m, uint32_t at, uint64_t *last_seq)
+{
+	struct wz_core *c = m->c;
+	struct wz_job r, *j;
+	struct job_record extra = {0};
+	uint32_t slot = 0, class_id = 0, next = 0;
+
+	memset(&r, 0, sizeof(r));
+	io_job(&m->x, &r, &extra);
+	want(&m->x, r.shape < c->shapes.n, "a job's shape is not there");
+	want(&m->x, r.seq > *last_seq && r.seq <= c->jobs.next_seq, "jobs are not in submit order");
+	want(&m->x, wz_jobs_find(c, r.number) == WZ_ID_NONE, "a job is there twice");
+	want(&m->x, r.state >= WZ_JOB_STARTING || extra.n_done == 0, "a waiting job has done tasks");
+	if (!ok(m))
+		return;
+	*last_seq = r.seq;
+	m->r = wz_order_class(c, r.shape, r.tasks_min, r.tasks_max, r.priority, &class_id);
+	if (m->r == 0)
+		m->r = intern(c, extra.user, &r.user);
+	if (m->r == 0)
+		m->r = intern(c, extra.queue, &r.queue);
+	if (m->r == 0)
+		m->r = wz_job_reserve(c, r.tasks_max);
+	if (m->r == 0)
+		m->r = wz_jobs_add(c, r.number, r.tasks_max, &slot);
+	if (m->r < 0)
+		return;
+	wz_check(slot == at);
+	j = &c->jobs.job[slot];
+	r.first_task = j->first_task;
+	r.task_order = j->task_order;
+	r.used = 1;
+	r.class_id = class_id;
+	r.next = r.prev = WZ_ID_NONE;
+	r.done = extra.n_done;
+	*j = r;
+	for (uint32_t i = 0; ok(m) && i < extra.n_done; i++) {
+		uint32_t t = 0;
+		io_u32(&m->x, &t);
+		want(&m->x, t >= next && t < j->tasks_max, "done tasks are not in order");
+		next = t + 1;
+		if (ok(m))
+			c->jobs.task[j->first_task + t].state = WZ_TASK_DONE;
+	}
+	if (ok(m) && j->state == WZ_JOB_WAITING) {
+		wz_order_add(c, slot);
+		want(&m->x, c->order.cls[class_id].n == 1 || c->order.cls[class_id].reason == extra.reason,
+		     "jobs of one class have two reasons");
+		if (extra.reason && c->order.cls[class_id].reason != extra.reason)
+			wz_class_set_reason(c, class_id, extra.reason);
+	}
+	if (ok(m) && extra.limited)
+		m->r = wz_inflight_add(c, WZ_LIMIT_ID(j), WZ_FLIGHT_TIME_LIMIT, j->first_task, extra.limit_due);
+}
+
+static void read_task(struct import *m)
+{
+	struct wz_core *c = m->c;
+	struct task_record r = {0};
+	struct wz_node *n;
+	struct wz_job *j;
+	uint32_t task;
+
+	io_task(&m->x, &r);
+	want(&m->x, r.job < m->n_jobs && r.index < c->jobs.job[r.job].tasks_max, "a task's job is not there");
+	want(&m->x, r.place.node.v < c->model.n_nodes && c->model.node[r.place.node.v].name, "a task's node is not there");
+	if (!ok(m))
+		return;
+	j = &c->jobs.job[r.job];
+	n = &c->model.node[r.place.node.v];
+	task = j->first_task + r.index;
+	want(&m->x, c->jobs.task[task].state == WZ_TASK_NONE, "a task is there twice");
+	want(&m->x, n->n_dev == 64 || r.place.devices >> n->n_dev == 0, "a task has devices that its node has not");
+	want(&m->x, j->state >= WZ_JOB_STARTING, "a waiting job holds something");
+	want(&m->x, !r.effect || (r.effect < c->next_effect && wz_inflight_find(c, r.effect) == WZ_ID_NONE),
+	     "an effect in flight was never issued, or is there twice");
+	if (!ok(m))
+		return;
+	if (r.effect)
+		m->r = wz_inflight_add(c, r.effect, r.kind, task, r.deadline_us);
+	if (m->r < 0)
+		return;
+	c->jobs.task[task].state = r.state;
+	c->jobs.task[task].observed = r.observed;
+	c->jobs.task[task].effect = r.effect;
+	wz_ledger_take(c, task, &r.place);
+	j->placed++;
+	j->running += r.state == WZ_TASK_RUNNING;
+}
+
+/* Every stopping task has its stop in flight, or it is wanted: once. */
+static void read_stops(struct import *m)
+{
+	struct wz_core *c = m->c;
+	uint32_t n = 0, open = 0;
+
+	for (uint32_t i = 0; i < c->jobs.n_tasks; i++) {
+		const struct wz_task *t = &c->jobs.task[i];
+		uint32_t f = t->effect ? wz_inflight_find(c, t->effect) : WZ_ID_NONE;
+		open += t->state == WZ_TASK_STOPPING && (f == WZ_ID_NONE || c->inflight.f[f].kind == WZ_EF_START);
+	}
+	io_count(&m->x, &n, open, 2);
+	want(&m->x, n == open, "a stop is neither wanted nor in flight");
+	for (uint32_t i = 0; ok(m) && i < n; i++) {
+		uint32_t job = 0, index = 0, task, f;
+		io_u32(&m->x, &job);
+		io_u32(&m->x, &index);
+		want(&m->x, job < m->n_jobs && index < c->jobs.job[job].tasks_max, "a stop's task is not there");
+		if (!ok(m))
+			return;
+		task = c->jobs.job[job].first_task + index;
+		f = c->jobs.task[task].effect ? wz_inflight_find(c, c->jobs.task[task].effect) : WZ_ID_NONE;
+		want(&m->x, c->jobs.task[task].state == WZ_TASK_STOPPING && c->jobs.task[task].hash == 0 &&
+		                    (f == WZ_ID_NONE || c->inflight.f[f].kind == WZ_EF_START), "a stop is wanted twice");
+		if (!ok(m))
+			return;
+		wz_check(c->n_stop < c->stop_cap);
+		c->stop_wanted[c->n_stop++] = task;
+		wz_task_rehash(c, task); /* and marks it */
+	}
+}
+
+static void read_jobs(struct import *m)
+{
+	struct wz_core *c = m->c;
+	uint64_t last = 0;
+	uint32_t n_tasks = 0;
+
+	io_count(&m->x, &m->n_jobs, UINT32_MAX / 4, 20);
+	for (uint32_t i = 0; ok(m) && i < m->n_jobs; i++)
+		read_job(m, i, &last);
+	if (!ok(m))
+		return;
+	io_count(&m->x, &n_tasks, UINT32_MAX / 4, 10);
+	for (uint32_t i = 0; ok(m) && i < n_tasks; i++)
+		read_task(m);
+	if (!ok(m))
+		return;
+	for (uint32_t i = 0; i < m->n_jobs; i++)
+		want(&m->x, (c->jobs.job[i].placed > 0) == (c->jobs.job[i].state >= WZ_JOB_STARTING), "a job's state does not go with its tasks");
+	for (uint32_t i = 0; i < c->model.n_nodes; i++)
+		if (c->model.node[i].name)
+			wz_ledger_observe(c, i);
+	if (ok(m))
+		read_stops(m);
+	for (uint32_t i = 0; ok(m) && i < m->n_jobs; i++) {
+		for (uint32_t t = 0; t < c->jobs.job[i].tasks_max; t++)
+			wz_task_rehash(c, c->jobs.job[i].first_task + t);
+		wz_job_rehash(c, i);
+	}
+}
+
+/* The policy that the text names: the custom one of the options, or one of the table. NULL: not known any more. */
+static const struct wz_policy *policy_of(struct wz_str text, const struct wz_core_options *o, struct wz_variant *v)
+{
+	struct wz_str rest = text, name = wz_str_split(&rest, ':');
+
+	if (o && o->custom && wz_str_eq(name, wz_str(o->custom->name))) {
+		wz_variant_usual(o->custom, v);
+		return v->policy;
+	}
+	if (wz_variant_parse(text, v, NULL) == 0)
+		return v->policy;
+	return NULL;
+}
+
+static void read_policy(struct import *m, const struct wz_core_options *o)
+{
+	struct wz_core *c = m->c;
+	struct wz_str text = {0}, state = {0};
+	uint64_t mark = 0, own = 0, digest = 0, version = 0;
+	uint32_t order = BYTE_ORDER_MARK;
+	const struct wz_policy *p;
+	struct wz_variant v;
+
+	io_str(&m->x, &text);
+	io_max(&m->x, &version, UINT32_MAX);
+	io_max(&m->x, &mark, UINT32_MAX);
+	io_str(&m->x, &state);
+	io_u64(&m->x, &digest);
+	if (!m->x.bad && m->x.p != m->x.end)
+		fail(&m->x, "something follows the end");
+	if (!ok(m))
+		return;
+	p = policy_of(text, o, &v);
+	memcpy(&own, &order, sizeof(order));
+	m->same = m->identity && p && p->version == version && p->state_size == state.len && (own == mark || !state.len);
+	if (!p)
+		wz_variant_usual(wz_policies[0], &v);
+	p = v.policy;
+	if (c->policy->state_size)
+		wz_mem_free(&c->mem, c->policy_state, c->policy->state_size);
+	c->policy = p;
+	c->policy_state = p->state_size ? wz_mem_zalloc(&c->mem, p->state_size) : NULL;
+	if (p->state_size && !c->policy_state) {
+		m->r = -ENOMEM;
+		return;
+	}
+	c->epoch++;
+	wz_variant_begin(&v, c->policy_state);
+	if (!m->same) {
+		wz_core_prepare(c);
+		return;
+	}
+	if (state.len)
+		memcpy(c->policy_state, state.ptr, state.len);
+	c->policy_hash = wz_policy_hash(p, c->policy_state);
+	if (wz_core_digest(c) != digest)
+		fail(&m->x, "the digest is not that of the state");
+}
+
+static void read_all(struct import *m, const struct wz_core_options *o)
+{
+	struct wz_core *c = m->c;
+	struct head h = {0};
+
+	io_head(&m->x, &h);
+	if (!ok(m))
+		return;
+	c->seed = c->model.order_seed = h.seed;
+	c->now_us = h.now;
+	c->step = h.step;
+	c->next_effect = h.next_effect;
+	c->start_timeout_us = h.start_timeout;
+	c->stop_timeout_us = h.stop_timeout;
+	c->jobs.next_seq = h.next_seq;
+	c->pause.step = h.pause_step;
+	c->pause.seq = h.pause_seq;
+	c->pause.priority = h.pause_priority;
+	read_catalogue(m);
+	if (ok(m))
+		read_demand(m);
+	if (ok(m))
+		read_nodes(m);
+	if (ok(m))
+		read_jobs(m);
+	if (ok(m))
+		read_policy(m, o);
+	c->facts_changed = h.facts_changed;
+}
+
+static int bad(struct wz_err *err, const char *what)
+{
+	return wz_err_set(err, -EINVAL, "BadSnapshot", WZ_STR("this is not a whole snapshot: "), wz_str(what));
+}
+
+int wz_core_import(const struct wz_mem *mem, const struct wz_core_options *o, struct wz_str bytes, struct wz_core **ret,
+                   bool *ret_same, struct wz_err *err)
+{
+	struct wz_core_options plain = {0};
+	struct import m = {0};
+	const size_t magic = sizeof(MAGIC) - 1;
+	uint64_t version = 0;
+	char sum[17];
+	struct wz_buf b;
+	int r;
+
+	if (bytes.len < magic + 1 + 16 || memcmp(bytes.ptr, MAGIC, magic) != 0)
+		return bad(err, "it does not begin like one");
+	m.x.p = (const unsigned char *)bytes.ptr + magic;
+	m.x.end = (const unsigned char *)bytes.ptr + bytes.len - 16;
+	io_u64(&m.x, &version);
+	if (version > VERSION)
+		return wz_err_set(err, -EPROTO, "NewerSnapshot", WZ_STR("this snapshot was written by a newer version of WhaleZEN"));
+	wz_buf_init_fixed(&b, sum, sizeof(sum));
+	wz_buf_add_hex64(&b, checksum((struct wz_str){bytes.ptr, bytes.len - 16}));
+	if (version != VERSION || memcmp(sum, bytes.ptr + bytes.len - 16, 16) != 0)
+		return bad(err, "the checksum is wrong");
+	if (o) {
+		plain.no_index = o->no_index;
+		plain.index_bytes_max_mib = o->index_bytes_max_mib;
+	}
+	r = wz_core_new(mem, &plain, &m.c, err);
+	if (r < 0)
+		return r;
+	read_all(&m, o);
+	if (ok(&m)) {
+		*ret = m.c;
+		if (ret_same)
+			*ret_same = m.same;
+		return 0;
+	}
+	wz_core_free(m.c);
+	if (m.r < 0)
+		return wz_err_set(err, m.r, m.r == -ENOMEM ? "OutOfMemory" : "TooMany", WZ_STR("no room for this snapshot"));
+	return bad(err, m.x.bad);
+}
+
+/* ---- reading of the state for bodies ---- */
+
+static void sift_info(struct wz_flight_info *a, uint32_t n, uint32_t at)
+{
+	for (;;) {
+		uint32_t kid = 2 * at + 1;
+		struct wz_flight_info t = a[at];
+		if (kid >= n)
+			return;
+		if (kid + 1 < n && a[kid + 1].effect > a[kid].effect)
+			kid++;
+		if (a[kid].effect <= t.effect)
+			return;
+		a[at] = a[kid];
+		a[kid] = t;
+		at = kid;
+	}
+}
+
+uint32_t wz_core_flights(const struct wz_core *c, struct wz_flight_info *ret, uint32_t max)
+{
+	uint32_t n = 0, kept;
+
+	for (uint32_t i = 0; i < c->inflight.n_heap; i++) {
+		const struct wz_flight *f = &c->inflight.f[c->inflight.heap[i]];
+		const struct wz_task *t = &c->jobs.task[f->task];
+		const struct wz_job *j = &c->jobs.job[t->job];
+		if (f->kind == WZ_FLIGHT_TIME_LIMIT)
+			continue;
+		if (n < max)
+			ret[n] = (struct wz_flight_info){.effect = f->id, .deadline_us = f->deadline_us, .job = j->number,
+				.kind = f->kind, .task = f->task - j->first_task, .attempt = j->attempt};
+		n++;
+	}
+	kept = n < max ? n : max;
+	for (uint32_t i = kept / 2; i-- > 0;)
+		sift_info(ret, kept, i);
+	for (uint32_t end = kept; end > 1; end--) {
+		struct wz_flight_info t = ret[0];
+		ret[0] = ret[end - 1];
+		ret[end - 1] = t;
+		sift_info(ret, end - 1, 0);
+	}
+	return n;
+}
+
+int wz_core_job_at(const struct wz_core *c, uint32_t i, struct wz_job_info *ret)
+{
+	if (i >= c->jobs.n)
+		return -ENOENT;
+	return c->jobs.job[i].used ? wz_core_job(c, c->jobs.job[i].number, ret) : 1;
+}
