@@ -57,6 +57,8 @@ static int check_node(const struct wz_ev_node *e, const struct wz_catalogue *cat
 	if (e->n_labels > WZ_NODE_LABELS_MAX)
 		return wz_err_set(err, -E2BIG, "TooManyLabels", WZ_STR("node "), e->name,
 		                  WZ_STR(" has more than 256 labels"));
+	if ((e->n_devices && !e->device) || (e->n_labels && !e->label))
+		return wz_err_set(err, -EINVAL, "BadNode", WZ_STR("node "), e->name, WZ_STR(" counts what it does not list"));
 	for (uint32_t i = 0; i < e->n_devices; i++) {
 		int r = check_device(&e->device[i], cat, err);
 		if (r < 0)
@@ -65,18 +67,18 @@ static int check_node(const struct wz_ev_node *e, const struct wz_catalogue *cat
 	return 0;
 }
 
-/* All growth happens here, before anything is changed. */
+/* All growth happens here, before anything is changed. One more than is needed, so that no array is ever NULL. */
 static int reserve(struct wz_model_state *m, const struct wz_ev_node *e, uint32_t n_dev)
 {
 	int r = wz_grow(m->mem, &m->node, &m->node_cap, e->node.v + 1, sizeof(*m->node));
 	if (r == 0)
-		r = wz_grow(m->mem, &m->dev, &m->dev_cap, m->n_devs + n_dev, sizeof(*m->dev));
+		r = wz_grow(m->mem, &m->dev, &m->dev_cap, m->n_devs + n_dev + 1, sizeof(*m->dev));
 	if (r == 0)
-		r = wz_grow(m->mem, &m->dev_milli, &m->milli_cap, m->n_devs + n_dev, sizeof(*m->dev_milli));
+		r = wz_grow(m->mem, &m->dev_milli, &m->milli_cap, m->n_devs + n_dev + 1, sizeof(*m->dev_milli));
 	if (r == 0)
-		r = wz_grow(m->mem, &m->dev_mem, &m->dev_mem_cap, m->n_devs + n_dev, sizeof(*m->dev_mem));
+		r = wz_grow(m->mem, &m->dev_mem, &m->dev_mem_cap, m->n_devs + n_dev + 1, sizeof(*m->dev_mem));
 	if (r == 0)
-		r = wz_grow(m->mem, &m->label, &m->label_cap, m->n_label + 2 * e->n_labels, sizeof(*m->label));
+		r = wz_grow(m->mem, &m->label, &m->label_cap, m->n_label + 2 * e->n_labels + 1, sizeof(*m->label));
 	return r;
 }
 
@@ -161,8 +163,11 @@ static void summarise(struct wz_model_state *m, struct wz_node *n)
 {
 	n->model = WZ_MODEL_NONE;
 	n->flags |= WZ_NODE_MEM_KNOWN;
+	n->dev_mem = n->n_dev ? m->dev[n->first_dev].mem : -1;
 	for (uint32_t i = 0; i < n->n_dev; i++) {
 		const struct wz_device *d = &m->dev[n->first_dev + i];
+		if (d->mem != n->dev_mem || d->milli != WZ_WHOLE)
+			n->dev_mem = -1;
 		if (d->mem == 0)
 			n->flags &= (uint8_t)~WZ_NODE_MEM_KNOWN;
 		if (n->model == WZ_MODEL_NONE && d->partition == 0)
@@ -220,8 +225,9 @@ int wz_model_node_join(struct wz_model_state *m, const struct wz_catalogue *cat,
 	if (!known) { /* the place among the devices stays with the id */
 		*n = (struct wz_node){.first_dev = n->first_dev, .dev_cap = n->dev_cap, .head_task = WZ_ID_NONE};
 		n->order = (uint32_t)(wz_hash_str(wz_mix64(m->order_seed), e->name) >> 32);
-		m->order_stale = true;
 	}
+	if (!known || n->rank == WZ_ID_NONE) /* new, or back after others were ranked without it */
+		m->order_stale = true;
 	if (n->dev_cap < e->n_devices) {
 		memcpy(&m->dev[m->n_devs], &m->dev[n->first_dev], n->n_dev * sizeof(*m->dev));
 		n->first_dev = m->n_devs;
@@ -238,7 +244,8 @@ int wz_model_node_join(struct wz_model_state *m, const struct wz_catalogue *cat,
 		m->n_label += 2 * e->n_labels;
 	}
 	n->n_labels = e->n_labels;
-	memcpy(&m->label[n->first_label], label, 2 * e->n_labels * sizeof(label[0]));
+	if (e->n_labels)
+		memcpy(&m->label[n->first_label], label, 2 * e->n_labels * sizeof(label[0]));
 	n->class_id = class_of(m, e);
 	fill_node(m, n, e);
 	supply_change(m, n, 1);

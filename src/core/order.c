@@ -95,12 +95,19 @@ void wz_order_remove(struct wz_core *c, uint32_t slot)
 	o->waiting--;
 }
 
-void wz_order_begin(struct wz_core *c)
+void wz_order_begin(struct wz_core *c, bool go_on)
 {
+	bool resumed = go_on && c->pause.step && c->pause.step + 1 == c->step;
+
 	for (uint32_t i = 0; i < c->order.n_active; i++) {
 		struct wz_class *k = &c->order.cls[c->order.active[i]];
 		k->cursor = k->head;
 		k->blocked = false;
+		if (!resumed || k->priority < c->pause.priority)
+			continue;
+		while (k->cursor != WZ_ID_NONE &&
+			(k->priority > c->pause.priority || c->jobs.job[k->cursor].seq < c->pause.seq))
+			k->cursor = c->jobs.job[k->cursor].next;
 	}
 }
 
