@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "os/http.h"
 #include "os/mem.h"
-#include "tap.h"
+#include "base/str.h"
 
 #include <netinet/in.h>
 #include <poll.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The server against raw sockets: what it must refuse, what it must survive, and that requests do not bleed. */
 #include "net.h"
+#include "tap.h"
 
 #include "os/clock.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The client against our own server: unix socket, TCP, TLS with a certificate made here; and its error texts. */
 #include "net.h"
+#include "tap.h"
 
 #include "os/httpc.h"
 

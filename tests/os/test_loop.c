@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "net.h"
+#include "tap.h"
 
 #include "os/clock.h"
 

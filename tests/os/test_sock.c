@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The unix socket: who may take it over, who may not, and what the kernel says of the peer. */
 #include "net.h"
+#include "tap.h"
 
 #include <fcntl.h>
 #include <grp.h>
