@@ -38,7 +38,8 @@ void agent_log(struct agent *a, const char *what, const char *detail)
 
 int64_t agent_send(struct agent *a, struct wz_wire_msg *m)
 {
-	m->id = a->next_id++;
+	if (m->id == 0)
+		m->id = a->next_id++;
 	if (a->link >= 0)
 		wz_wire_format(m, &a->out);
 	return m->id;
@@ -153,6 +154,7 @@ static void begin_link(struct agent *a, int fd)
 	hello(a);
 	for (uint32_t i = 0; i < a->n; i++) {
 		a->t[i].told = false;
+		a->t[i].ended_msg = 0;
 		tend_announce(a, &a->t[i]);
 	}
 }
@@ -466,7 +468,9 @@ static int open_state(struct agent *a, struct wz_err *err)
 	a->state = open(a->state_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (a->state < 0)
 		return wz_file_err(err, -errno, "open", a->state_path);
-	a->lock = wz_attempt_lock(a->state);
+	/* A process that was forked by an agent that has just been killed holds its lock until it executes. */
+	for (unsigned tries = 0; (a->lock = wz_attempt_lock(a->state)) == -EWOULDBLOCK && tries < 100; tries++)
+		(void)poll(NULL, 0, 10);
 	if (a->lock < 0)
 		return a->lock == -EWOULDBLOCK ? wz_err_set(err, -EBUSY, "AgentRunning", WZ_STR("another agent works in "),
 		                                         wz_str(a->state_path))

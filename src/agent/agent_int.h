@@ -18,7 +18,7 @@ enum tend_state {
 struct tended {
 	struct wz_attempt_id id;
 	uint8_t state; /* enum tend_state */
-	bool adopted, cleaning, told; /* told: `running` was sent on this connection */
+	bool adopted, cleaning, respawned, told; /* told: `running` was sent on this connection */
 	int dir, ctl; /* ctl -1: not connected (again at retry_us) */
 	pid_t shim; /* our child; 0: adopted */
 	uint64_t retry_us; /* monotonic; UINT64_MAX: nothing to retry */
@@ -54,7 +54,7 @@ struct agent {
 void agent_log(struct agent *a, const char *what, const char *detail);
 uint64_t agent_now_us(void); /* monotonic */
 
-/* agent.c: queues a message; its id is filled in. Without a link nothing is kept: a new link begins with all facts. */
+/* agent.c: queues a message; its id is filled in when it is 0. Without a link nothing is kept: a new link begins with all facts. */
 int64_t agent_send(struct agent *a, struct wz_wire_msg *m);
 void agent_error(struct agent *a, int64_t re, const struct wz_err *err);
 void agent_notice(struct agent *a, const char *reason, const char *text);
@@ -63,6 +63,7 @@ void agent_use(struct agent *a, const struct tended *t, const struct wz_device_u
 
 /* start.c */
 int agent_start(struct agent *a, const struct wz_wire_msg *m, struct wz_err *err);
+int agent_spawn_shim(struct agent *a, const char *key, int *ret_ctl, pid_t *ret_pid, struct wz_err *err);
 
 /* tend.c */
 struct tended *tend_find(struct agent *a, struct wz_attempt_id id);

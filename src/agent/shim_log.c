@@ -24,10 +24,10 @@ static void *write_out(void *arg)
 		size_t n = (size_t)(l->in - l->out);
 		if (n > WZ_SHIM_RING_BYTES - at)
 			n = WZ_SHIM_RING_BYTES - at;
-		bool was_full = l->in - l->out == WZ_SHIM_RING_BYTES;
 		pthread_mutex_unlock(&l->lock);
 		wz_joblog_append(&l->log, (struct wz_str){l->ring + at, n});
 		pthread_mutex_lock(&l->lock);
+		bool was_full = l->in - l->out == WZ_SHIM_RING_BYTES; /* it may have filled while we wrote */
 		l->out += n;
 		if (was_full) {
 			uint64_t one = 1;

@@ -265,26 +265,29 @@ static int write_spec(struct making *m, struct wz_err *err)
 	wz_buf_init(&b, m->a->mem, WZ_ATTEMPT_SPEC_MAX);
 	wz_attempt_spec_format(&m->spec, &b);
 	int rc = b.status;
-	int fd = rc < 0 ? -1 : openat(m->dir, "spec", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int fd = rc < 0 ? -1 : openat(m->dir, "spec.new", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (rc == 0)
 		rc = fd < 0 ? -errno : wz_fd_write_all(fd, wz_buf_str(&b));
 	if (fd >= 0)
 		close(fd);
+	/* Whoever finds a spec finds a whole one, and all else that belongs to the attempt. */
+	if (rc == 0 && renameat(m->dir, "spec.new", m->dir, "spec") < 0)
+		rc = -errno;
 	wz_buf_release(&b);
 	return rc < 0 ? wz_file_err(err, rc, "write the spec of", m->key) : 0;
 }
 
-static int spawn(struct making *m, int *ret_ctl, pid_t *ret_pid, struct wz_err *err)
+int agent_spawn_shim(struct agent *a, const char *key, int *ret_ctl, pid_t *ret_pid, struct wz_err *err)
 {
 	int pair[2];
 	char path[3200];
-	(void)snprintf(path, sizeof path, "%s/attempts/%s", m->a->state_path, m->key);
+	(void)snprintf(path, sizeof path, "%s/attempts/%s", a->state_path, key);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return refuse(err, -errno, "ForkFailed", "no descriptors left");
 	const char *const argv[] = {"wz-shim", path, "3", NULL};
 	static const char *const env[] = {"LC_ALL=C", NULL};
 	struct wz_proc_fd fds[] = {{pair[1], 3}};
-	struct wz_proc_spec p = {.argv = argv, .envp = env, .path = m->a->shim, .umask = 077, .fds = fds, .n_fds = 1,
+	struct wz_proc_spec p = {.argv = argv, .envp = env, .path = a->shim, .umask = 077, .fds = fds, .n_fds = 1,
 	        .new_session = true};
 	int rc = wz_proc_spawn(&p, ret_pid, err);
 	close(pair[1]);
@@ -317,7 +320,7 @@ static int make_all(struct making *m, struct wz_err *err)
 
 static void undo(struct making *m)
 {
-	static const char *const files[] = {"run/script", "run/hosts", "spec", "lock"};
+	static const char *const files[] = {"run/script", "run/hosts", "spec", "spec.new", "lock"};
 	(void)wz_cgroup_remove(&m->spec.cgroup);
 	for (size_t i = 0; i < WZ_ARRAY_LEN(files) && m->dir >= 0; i++)
 		unlinkat(m->dir, files[i], 0);
@@ -366,7 +369,7 @@ int agent_start(struct agent *a, const struct wz_wire_msg *msg, struct wz_err *e
 	if (rc == 0 && !t)
 		rc = refuse(err, -ENOMEM, "OutOfMemory", "out of memory");
 	if (rc == 0) {
-		rc = spawn(&m, &ctl, &pid, err);
+		rc = agent_spawn_shim(a, m.key, &ctl, &pid, err);
 		if (rc < 0) {
 			t->dir = -1;
 			tend_drop(a, t);

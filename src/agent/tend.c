@@ -4,7 +4,7 @@
  *
  *	lock held                      a shim lives: (re)connect to it
  *	lock free, status ended        it ended: tell
- *	lock free, no status           the shim never began: launch failed, or lost with the node
+ *	lock free, no status           the shim has not begun: begin it (the lock lets one begin), or lost with the node
  *	lock free, status running      the shim was killed, or the machine was: kill what it left, then lost */
 #include "agent/agent_int.h"
 
@@ -111,6 +111,7 @@ static void tell_ended(struct agent *a, struct tended *t)
 	struct wz_wire_msg m;
 	const struct wz_attempt_status *s = &t->st;
 	wz_wire_init(&m, WZ_WIRE_ENDED);
+	m.id = t->ended_msg; /* told again on the same link it has the same id: any acknowledgement counts */
 	struct wz_wire_ended *e = &m.u.ended;
 	e->job = (int64_t)t->id.job;
 	e->task = t->id.task;
@@ -268,15 +269,45 @@ static bool kill_leftovers(struct agent *a, struct tended *t)
 	return empty;
 }
 
-static void settle_without_shim(struct agent *a, struct tended *t)
+/* An agent was killed between writing the spec and starting the shim, or the shim it started died at once. */
+static void never_began(struct agent *a, struct tended *t, int lock)
+{
+	struct wz_file_text text = {.mem = a->mem};
+	struct wz_attempt_spec spec;
+	struct wz_err err;
+	char key[WZ_ATTEMPT_KEY_MAX];
+	int rc = read_spec(a, t, &spec, &text);
+	bool same_boot = rc == 0 && wz_str_eq(spec.boot, wz_str(a->boot));
+	if (text.data)
+		wz_file_text_release(&text);
+	wz_attempt_key(t->id, key);
+	if (same_boot && !t->respawned) {
+		t->respawned = true;
+		t->state = TEND_ALIVE;
+		close(lock); /* the shim's now */
+		lock = -1;
+		rc = agent_spawn_shim(a, key, &t->ctl, &t->shim, &err);
+		if (rc == 0)
+			return;
+	}
+	wz_attempt_status_init(&t->st);
+	(void)snprintf(t->st.boot, sizeof t->st.boot, "%s", a->boot);
+	if (rc == 0 && !same_boot)
+		lost(a, t, WZ_WHY_NODE_LOST, "", "");
+	else
+		lost(a, t, WZ_WHY_LAUNCH_FAILED, "NeverStarted", "the shim did not begin");
+	if (lock >= 0)
+		close(lock);
+}
+
+static void settle_without_shim(struct agent *a, struct tended *t, int lock)
 {
 	int rc = wz_attempt_status_read(t->dir, &t->st);
 	if (rc == 0 && t->st.phase == WZ_ATTEMPT_ENDED) {
 		ended(a, t);
 	} else if (rc < 0) {
-		wz_attempt_status_init(&t->st);
-		(void)snprintf(t->st.boot, sizeof t->st.boot, "%s", a->boot);
-		lost(a, t, WZ_WHY_LAUNCH_FAILED, "NeverStarted", "the shim did not begin: see the agent's log");
+		never_began(a, t, lock);
+		return;
 	} else if (strcmp(t->st.boot, a->boot) != 0) {
 		lost(a, t, WZ_WHY_NODE_LOST, "", "");
 	} else if (kill_leftovers(a, t)) {
@@ -288,6 +319,7 @@ static void settle_without_shim(struct agent *a, struct tended *t)
 			running_msg(a, t, WZ_WIRE_CLEANING);
 		t->cleaning = true;
 	}
+	close(lock);
 }
 
 static int connect_ctl(struct tended *t)
@@ -308,8 +340,12 @@ static void settle(struct agent *a, struct tended *t)
 	int lock = wz_attempt_lock(t->dir);
 	t->retry_us = UINT64_MAX;
 	if (lock >= 0) {
-		settle_without_shim(a, t);
-		close(lock);
+		if (t->shim > 0) { /* ours, and gone: without the lock it was its own to hold */
+			while (waitpid(t->shim, NULL, 0) < 0 && errno == EINTR)
+				;
+			t->shim = 0;
+		}
+		settle_without_shim(a, t, lock);
 		return;
 	}
 	if (lock != -EWOULDBLOCK)
@@ -406,6 +442,14 @@ static void adopt(struct agent *a, struct tended *t)
 	}
 }
 
+static void forget_half_made(struct agent *a, const char *key)
+{
+	struct wz_cgroup g;
+	if (!a->no_cgroup && wz_cgroup_of(&a->fs, key, &g) == 0)
+		(void)wz_cgroup_remove(&g);
+	(void)wz_tree_remove(a->attempts, key);
+}
+
 int tend_adopt_all(struct agent *a, struct wz_err *err)
 {
 	int fd = openat(a->attempts, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -427,6 +471,11 @@ int tend_adopt_all(struct agent *a, struct wz_err *err)
 			continue;
 		}
 		int dir = openat(a->attempts, e->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+		if (dir >= 0 && faccessat(dir, "spec", F_OK, 0) < 0) { /* half made: it was never acknowledged */
+			close(dir);
+			forget_half_made(a, e->d_name);
+			continue;
+		}
 		struct tended *t = dir < 0 ? NULL : tend_add(a, id, dir);
 		if (t)
 			adopt(a, t);

@@ -170,7 +170,7 @@ static void path_back(struct path *p, size_t before)
 static int fault(struct wz_json_fault *f, const struct path *p, int code, const char *reason, const char *text)
 {
 	memcpy(f->field, p->text, p->len + 1);
-	return wz_err_set(&f->err, code, reason, wz_str(p->text), WZ_STR(p->len ? ": " : ""), wz_str(text));
+	return wz_err_set(&f->err, code, reason, wz_str(p->text), wz_str(p->len ? ": " : ""), wz_str(text));
 }
 
 static int no_memory(struct wz_json_fault *f)

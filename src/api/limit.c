@@ -3,6 +3,8 @@
 
 #include "base/hash.h"
 
+#define TOKEN 1000000
+
 static struct wz_limit_slot *slot_of(struct wz_limit *l, uint64_t key, int64_t full, int64_t now_us)
 {
 	uint32_t base = (uint32_t)(wz_mix64(key) % (WZ_LIMIT_SLOTS / WZ_LIMIT_WAYS)) * WZ_LIMIT_WAYS;
@@ -26,22 +28,20 @@ int64_t wz_limit_take(struct wz_limit *l, struct wz_limit_rate rate, uint64_t ke
 		return 0;
 	if (!key)
 		key = 1;
-	int64_t full = (int64_t)(rate.burst ? rate.burst : 1) * 1000;
-	int64_t want = (int64_t)cost * 1000 < full ? (int64_t)cost * 1000 : full;
+	int64_t full = (int64_t)(rate.burst ? rate.burst : 1) * TOKEN;
+	int64_t want = (int64_t)cost * TOKEN < full ? (int64_t)cost * TOKEN : full;
 	struct wz_limit_slot *s = slot_of(l, key, full, now_us);
 	int64_t passed = now_us > s->at_us ? now_us - s->at_us : 0;
-	if (passed > 3600000000) /* an hour fills any bucket that matters; keeps the product small */
-		passed = 3600000000;
-	/* per_s tokens a second are per_s thousandths a millisecond. Time that makes less than a thousandth is not lost:
-	 * at_us moves by what was used. */
-	int64_t gain = passed * rate.per_s / 1000;
-	if (gain > 0) {
-		s->milli = s->milli + gain < full ? s->milli + gain : full;
-		s->at_us = s->milli == full ? now_us : s->at_us + gain * 1000 / rate.per_s;
-	}
-	if (s->milli >= want) {
-		s->milli -= want;
+	if (passed > 1000000000) /* keeps the product within 64 bits */
+		passed = 1000000000;
+	/* per_s tokens a second are per_s millionths a microsecond: exact, nothing is rounded. */
+	int64_t gain = passed * rate.per_s;
+	s->micro = s->micro + gain < full ? s->micro + gain : full;
+	if (now_us > s->at_us)
+		s->at_us = now_us;
+	if (s->micro >= want) {
+		s->micro -= want;
 		return 0;
 	}
-	return ((want - s->milli) * 1000 + rate.per_s - 1) / rate.per_s;
+	return (want - s->micro + rate.per_s - 1) / rate.per_s;
 }

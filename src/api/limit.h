@@ -17,7 +17,7 @@ struct wz_limit_rate {
 struct wz_limit {
 	struct wz_limit_slot {
 		uint64_t key; /* 0: free */
-		int64_t milli; /* tokens left, in thousandths */
+		int64_t micro; /* tokens left, in millionths */
 		int64_t at_us;
 	} slots[WZ_LIMIT_SLOTS];
 };

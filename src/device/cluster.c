@@ -48,7 +48,7 @@ static int get_text(const struct wz_yaml *y, wz_yaml_id v, char *to, size_t cap,
 
 static int get_u64(const struct wz_yaml *y, wz_yaml_id v, uint64_t max, uint64_t *to, struct wz_err *err)
 {
-	uint64_t n;
+	uint64_t n = 0;
 	if (wz_yaml_kind(y, v) != WZ_YAML_SCALAR || wz_str_parse_u64(wz_yaml_text(y, v), &n) < 0)
 		return bad(y, v, err, "a whole number");
 	if (n > max)
@@ -59,7 +59,7 @@ static int get_u64(const struct wz_yaml *y, wz_yaml_id v, uint64_t max, uint64_t
 
 static int get_bytes(const struct wz_yaml *y, wz_yaml_id v, int64_t *to, struct wz_err *err)
 {
-	uint64_t n;
+	uint64_t n = 0;
 	if (wz_yaml_kind(y, v) != WZ_YAML_SCALAR || wz_bytes_parse(wz_yaml_text(y, v), &n, NULL) < 0 || n > BYTES_MAX)
 		return bad(y, v, err, "a size such as 80Gi");
 	*to = (int64_t)n;
@@ -68,7 +68,7 @@ static int get_bytes(const struct wz_yaml *y, wz_yaml_id v, int64_t *to, struct 
 
 static int get_time(const struct wz_yaml *y, wz_yaml_id v, uint64_t *to, struct wz_err *err)
 {
-	uint64_t n;
+	uint64_t n = 0;
 	if (wz_yaml_kind(y, v) != WZ_YAML_SCALAR || wz_duration_parse(wz_yaml_text(y, v), &n, NULL) < 0 || n > TIME_MAX)
 		return bad(y, v, err, "a duration such as 30s");
 	*to = n;
@@ -101,7 +101,7 @@ static int get_health(const struct wz_yaml *y, wz_yaml_id v, uint8_t *to, struct
 static int get_metric(
         const struct wz_yaml *y, wz_yaml_id v, enum wz_metric m, int64_t *to, struct wz_err *err)
 {
-	uint64_t n;
+	uint64_t n = 0;
 	const char *unit = wz_metrics[m].unit;
 	if (strcmp(unit, "bytes") == 0)
 		return get_bytes(y, v, to, err);
@@ -276,7 +276,7 @@ static int set_node_count(const struct wz_yaml *y, wz_yaml_id v, void *to, struc
 static int set_cpus(const struct wz_yaml *y, wz_yaml_id v, void *to, struct wz_err *err)
 {
 	struct node_entry *e = to;
-	uint64_t n;
+	uint64_t n = 0;
 	if (wz_milli_parse(wz_yaml_text(y, v), &n, NULL) < 0 || n > CPU_MAX)
 		return bad(y, v, err, "a number of CPUs such as 64");
 	e->n.cpu_milli = (int64_t)n;
@@ -300,7 +300,7 @@ static int set_site(const struct wz_yaml *y, wz_yaml_id v, void *to, struct wz_e
 static int set_tasks(const struct wz_yaml *y, wz_yaml_id v, void *to, struct wz_err *err)
 {
 	struct node_entry *e = to;
-	uint64_t n;
+	uint64_t n = 0;
 	int rc = get_u64(y, v, UINT32_MAX, &n, err);
 	if (rc == 0)
 		e->n.max_tasks = (uint32_t)n;
@@ -509,7 +509,7 @@ static int set_to(const struct wz_yaml *y, wz_yaml_id v, void *to, struct wz_err
 static int set_pid(const struct wz_yaml *y, wz_yaml_id v, void *to, struct wz_err *err)
 {
 	struct event_entry *e = to;
-	uint64_t n;
+	uint64_t n = 0;
 	int rc = get_u64(y, v, INT32_MAX, &n, err);
 	if (rc == 0)
 		e->p.proc.pid = (int64_t)n;

@@ -74,7 +74,8 @@ struct wz_http_handler {
 /* -ENOMEM. `limits` NULL: the default. The handler is copied. */
 int wz_http_server_new(struct wz_loop *l, const struct wz_mem *mem, const struct wz_http_limits *limits,
         const struct wz_http_handler *h, struct wz_http_server **ret);
-/* Closes all connections (on_gone for what is in the handler's hands) and listeners. Accepts NULL. */
+/* Closes all connections (on_gone for what is in the handler's hands) and listeners. Accepts NULL. The sockets are closed by
+ * the next round of the loop, or by wz_loop_free. */
 void wz_http_server_free(struct wz_http_server *s);
 /* Accepts at fd (listening, non-blocking), which is the server's from now on, on success. `tls` NULL: plain; else it
  * outlives the server. -ENOMEM. */
