@@ -3,6 +3,20 @@
 #include "cli/cli.h"
 
 static const struct wz_verb *const verbs[] = {
+        &wz_verb_submit,
+        &wz_verb_run,
+        &wz_verb_ps,
+        &wz_verb_show,
+        &wz_verb_why,
+        &wz_verb_logs,
+        &wz_verb_cancel,
+        &wz_verb_hold,
+        &wz_verb_release,
+        &wz_verb_wait,
+        &wz_verb_nodes,
+        &wz_verb_devices,
+        &wz_verb_serve,
+        &wz_verb_agent,
         &wz_verb_sim,
         &wz_verb_trace,
         &wz_verb_help,
