@@ -63,7 +63,7 @@ int wz_daemon_open(struct wz_daemon *d, struct wz_cli *cli, struct wz_str socket
 	*d = (struct wz_daemon){.cli = cli};
 	int rc = wz_daemon_socket(socket, WZ_STR(""), d->socket, &err);
 	struct wz_httpc_config c = {.server = d->socket,
-	        .hint = "; start it with `wz serve`, or name another with --server or WZ_SERVER"};
+	        .hint = "start it with `wz serve`, or name another with --server or WZ_SERVER"};
 	if (rc == 0)
 		rc = wz_httpc_new(&c, cli->mem, &d->http, &err);
 	return rc < 0 ? wz_cli_fail(&err) : 0;
