@@ -41,27 +41,32 @@ int wz_daemon_state(struct wz_str given, char ret[WZ_DAEMON_PATH_MAX], struct wz
 
 int wz_daemon_socket(struct wz_str given, struct wz_str state, char ret[WZ_DAEMON_PATH_MAX], struct wz_err *err)
 {
-	struct wz_str env = wz_str(getenv("WZ_SERVER"));
+	char dir[WZ_DAEMON_PATH_MAX];
 	if (given.len)
-		env = given;
-	if (wz_str_starts(env, WZ_STR("http")) || wz_str_starts(env, WZ_STR("unix:")))
-		return (size_t)snprintf(ret, WZ_DAEMON_PATH_MAX, "%s", env.ptr) < WZ_DAEMON_PATH_MAX
-		        ? 0
-		        : wz_err_set(err, -ENAMETOOLONG, "BadAddress", WZ_STR("the address is too long"));
-	if (env.len)
-		return path_of(err, ret, env, "");
+		return path_of(err, ret, given, "");
 	if (!state.len && env_dir("XDG_RUNTIME_DIR").len)
 		return path_of(err, ret, env_dir("XDG_RUNTIME_DIR"), "/whalezen.sock");
-	char dir[WZ_DAEMON_PATH_MAX];
 	int rc = wz_daemon_state(state, dir, err);
 	return rc < 0 ? rc : path_of(err, ret, wz_str(dir), "/whalezen.sock");
+}
+
+int wz_daemon_server(struct wz_str given, char ret[WZ_DAEMON_PATH_MAX], struct wz_err *err)
+{
+	struct wz_str at = given.len ? given : wz_str(getenv("WZ_SERVER"));
+	if (!wz_str_starts(at, WZ_STR("http")) && !wz_str_starts(at, WZ_STR("unix:")))
+		return wz_daemon_socket(at, WZ_STR(""), ret, err);
+	if (at.len >= WZ_DAEMON_PATH_MAX)
+		return wz_err_set(err, -ENAMETOOLONG, "BadAddress", WZ_STR("the address is too long"));
+	memcpy(ret, at.ptr, at.len);
+	ret[at.len] = 0;
+	return 0;
 }
 
 int wz_daemon_open(struct wz_daemon *d, struct wz_cli *cli, struct wz_str socket)
 {
 	struct wz_err err;
 	*d = (struct wz_daemon){.cli = cli};
-	int rc = wz_daemon_socket(socket, WZ_STR(""), d->socket, &err);
+	int rc = wz_daemon_server(socket, d->socket, &err);
 	struct wz_httpc_config c = {.server = d->socket,
 	        .hint = "start it with `wz serve`, or name another with --server or WZ_SERVER"};
 	if (rc == 0)

@@ -21,6 +21,8 @@
  * $XDG_RUNTIME_DIR/whalezen.sock, or whalezen.sock of the state directory. -ENOENT "NoHome". */
 int wz_daemon_state(struct wz_str given, char ret[WZ_DAEMON_PATH_MAX], struct wz_err *err);
 int wz_daemon_socket(struct wz_str given, struct wz_str state, char ret[WZ_DAEMON_PATH_MAX], struct wz_err *err);
+/* Where to find a daemon: `given`, else WZ_SERVER, else that socket. */
+int wz_daemon_server(struct wz_str given, char ret[WZ_DAEMON_PATH_MAX], struct wz_err *err);
 
 struct wz_daemon {
 	struct wz_cli *cli;

@@ -165,7 +165,7 @@ static void accept(struct serve *s, struct wz_api_call *c, const struct wz_api_s
 	if (rc < 0)
 		wz_api_fail(c, &err);
 	else
-		serve_answer(s, c, job);
+		serve_answer(s, c, job, false);
 }
 
 void op_job_submit(void *ctx, struct wz_api_call *c, const struct wz_api_submit *rq)
@@ -177,7 +177,7 @@ void op_job_submit(void *ctx, struct wz_api_call *c, const struct wz_api_submit 
 		return;
 	if (rq->idempotency_key.len &&
 	        wz_store_find_key(s->store, wz_api_call_who(c)->uid, rq->idempotency_key, &job, NULL) == 0)
-		serve_answer(s, c, job); /* with the next batch, so after the one that has it */
+		serve_answer(s, c, job, true); /* with the next batch, so after the one that has it */
 	else
 		accept(s, c, rq, &p);
 }
@@ -202,7 +202,7 @@ static void change(struct serve *s, struct wz_api_call *c, uint64_t job, uint32_
 		t->what = what;
 		(void)snprintf(t->text, sizeof t->text, "%.*s", (int)(text.len < 150 ? text.len : 150), text.len ? text.ptr : "");
 	}
-	serve_answer(s, c, 0);
+	serve_answer(s, c, 0, false);
 }
 
 void op_job_cancel(void *ctx, struct wz_api_call *c, const struct wz_api_job_cancel *rq)

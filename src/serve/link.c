@@ -15,6 +15,7 @@
 
 #define OUT_MAX ((size_t)256 << 20)
 #define RETRY_US 300000
+#define TRIES_MAX 10u /* an agent of a killed daemon may still be about to end */
 
 /* ---- sending ---- */
 
@@ -202,6 +203,7 @@ static void on_hello(struct serve *s, const struct wz_wire_hello *h)
 	struct asked none = {0};
 	struct wz_err err;
 	s->privileged = h->privileged;
+	s->tries = 0;
 	for (uint32_t i = 0; i < h->nodes.n; i++)
 		if (join(s, &w[i], &err) < 0)
 			serve_log("node refused", err.text);
@@ -571,7 +573,7 @@ static int spawn(struct serve *s, int fd, struct wz_err *err)
 	if (s->o->no_cgroup)
 		argv[n++] = "--no-cgroup";
 	struct wz_proc_fd fds[] = {{fd, 3}, {STDERR_FILENO, STDERR_FILENO}};
-	struct wz_proc_spec p = {.argv = argv, .envp = env, .path = "/proc/self/exe", .umask = -1, .fds = fds, .n_fds = 2,
+	struct wz_proc_spec p = {.argv = argv, .envp = env, .path = "/proc/self/exe", .umask = 022, .fds = fds, .n_fds = 2,
 	        .new_session = true};
 	return wz_proc_spawn(&p, &s->agent, err);
 }
@@ -633,6 +635,9 @@ void link_retry(void *ctx)
 	} else if (s->agent > 0) { /* the link is gone, the process not yet */
 		(void)kill(s->agent, SIGTERM);
 		wz_timer_set(&s->agent_timer, RETRY_US);
+	} else if (++s->tries > TRIES_MAX) {
+		(void)wz_err_set(&err, -ENODEV, "AgentFailed", WZ_STR("the agent ends before it says a word; its reason stands above"));
+		serve_fail(s, &err);
 	} else if (link_begin(s, &err) < 0) {
 		serve_log("the agent does not start", err.text);
 		wz_timer_set(&s->agent_timer, 10 * RETRY_US);

@@ -8,6 +8,7 @@
 #include "os/mem.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define PATIENCE_US 2000000 /* for answers that are under way at the end */
@@ -106,7 +107,11 @@ static int open_store(struct serve *s, struct wz_err *err)
 	struct wz_store_options o = {.dir = s->o->state_dir, .version = s->o->version};
 	struct wz_core_options fresh = {.seed = 1, .policy = s->o->policy};
 	struct wz_restored got;
+	/* Other users' jobs reach their run directories through ours; what is in the store is nobody's but ours. */
+	(void)umask(077);
 	int rc = wz_store_open(&o, &s->store, err);
+	if (rc == 0 && geteuid() == 0 && chmod(s->o->state_dir, 0711) < 0)
+		return wz_file_err(err, -errno, "open to others", s->o->state_dir);
 	if (rc == 0)
 		rc = wz_store_restore(s->store, s->mem, &fresh, &got, err);
 	if (rc < 0)

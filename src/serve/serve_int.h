@@ -27,6 +27,7 @@ struct touched {
 struct answer {
 	struct wz_api_call *call;
 	uint64_t job; /* of a submit: its number; 0: a plain "done" */
+	bool repeated; /* of a submit: its key was known */
 };
 struct ack {
 	int64_t id;
@@ -89,6 +90,7 @@ struct serve {
 	pid_t agent;
 	int link;
 	uint32_t link_n; /* counts connections */
+	uint32_t tries; /* agents started since one said hello */
 	bool adopted; /* the agent has told all that is alive: decisions may be made */
 	bool privileged; /* it may run work as other users */
 	int64_t next_id, list_id;
@@ -116,7 +118,7 @@ int serve_apply(struct serve *s, struct wz_event *e, struct wz_err *err);
 struct touched *serve_touch(struct serve *s, uint64_t job); /* NULL: out of memory, reported */
 /* As serve_apply, for an event about a job: what becomes of the job is noted. `end` is how it ends if this ends it. */
 int serve_apply_job(struct serve *s, uint64_t job, uint32_t end, struct wz_event *e, struct wz_err *err);
-void serve_answer(struct serve *s, struct wz_api_call *call, uint64_t job); /* when what was applied is durable */
+void serve_answer(struct serve *s, struct wz_api_call *call, uint64_t job, bool repeated); /* when what was applied is durable */
 void serve_ack(struct serve *s, int64_t id);
 void serve_soon(struct serve *s); /* a step follows */
 void serve_step(void *ctx);

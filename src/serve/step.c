@@ -100,7 +100,7 @@ int serve_apply_job(struct serve *s, uint64_t job, uint32_t end, struct wz_event
 	return 0;
 }
 
-void serve_answer(struct serve *s, struct wz_api_call *call, uint64_t job)
+void serve_answer(struct serve *s, struct wz_api_call *call, uint64_t job, bool repeated)
 {
 	struct turn *t = turn_of(s);
 	if (!t || wz_grow(s->mem, &t->answer, &t->answer_cap, t->n_answers + 1, sizeof *t->answer) < 0) {
@@ -110,7 +110,7 @@ void serve_answer(struct serve *s, struct wz_api_call *call, uint64_t job)
 		serve_fail(s, &err);
 		return;
 	}
-	t->answer[t->n_answers++] = (struct answer){call, job};
+	t->answer[t->n_answers++] = (struct answer){call, job, repeated};
 	serve_soon(s);
 }
 
@@ -147,7 +147,7 @@ static void durable(void *ctx, uint64_t seq, int r)
 		        WZ_STR("the daemon ends and could not write this to its journal: it did not happen"));
 	for (uint32_t i = 0; i < t->n_answers; i++) {
 		struct answer *a = &t->answer[i];
-		struct wz_api_submitted done = {.id = a->job, .count = 1};
+		struct wz_api_submitted done = {.id = a->job, .count = 1, .repeated = a->repeated};
 		if (r < 0)
 			wz_api_fail(a->call, &err);
 		else if (a->job)
