@@ -5,6 +5,8 @@
 #include "base/check.h"
 #include "base/json.h"
 
+#include "os/proc.h"
+
 #include <unistd.h>
 
 static void refuse(struct wz_api_call *c, int code, const char *reason, const char *text, const char *field)
@@ -231,4 +233,73 @@ void op_job_release(void *ctx, struct wz_api_call *c, const struct wz_api_job_re
 		refuse(c, -EBUSY, "NotHeld", "the job is not held", NULL);
 	else
 		change(s, c, rq->id, WZ_EV_JOB_RELEASED, WZ_END_CANCELLED, "released", WZ_STR(""));
+}
+
+/* A signal is no decision and changes no state of ours: it goes to the agent at once, and only the audit log keeps it. */
+void op_job_signal(void *ctx, struct wz_api_call *c, const struct wz_api_job_signal *rq)
+{
+	struct serve *s = ctx;
+	struct wz_job_info info;
+	struct wz_place p;
+	int signo;
+	if (wz_proc_signal_parse(rq->signal, &signo) < 0)
+		refuse(c, -EINVAL, "BadField", "no such signal", "signal");
+	else if (rq->leader)
+		refuse(c, -EOPNOTSUPP, "NotSupported", "this version cannot do that yet", "leader");
+	else if (wz_core_job(s->core, rq->id, &info) < 0 || info.state != WZ_JOB_RUNNING)
+		refuse(c, -EBUSY, "NotRunning", "only a job that runs can get a signal", NULL);
+	else if (!s->adopted)
+		refuse(c, -EAGAIN, "AgentAway", "the agent is being started; try again", NULL);
+	else {
+		for (uint32_t t = 0; t < info.tasks_max; t++) {
+			struct wz_wire_msg m;
+			if (wz_core_task(s->core, rq->id, t, &p) < 0)
+				continue;
+			wz_wire_init(&m, WZ_WIRE_SIGNAL);
+			m.u.stop.job = (int64_t)rq->id;
+			m.u.stop.task = t;
+			m.u.stop.attempt = info.attempt;
+			m.u.stop.signal = signo;
+			link_send(s, &m);
+		}
+		wz_api_done(c);
+	}
+}
+
+/* ---- nodes ---- */
+
+static void cordon(struct serve *s, struct wz_api_call *c, struct wz_str name, bool cordoned, struct wz_str reason)
+{
+	struct wz_event e = {.kind = WZ_EV_NODE_READY};
+	struct wz_err err;
+	char key[300];
+	uint32_t id = node_find(s, name);
+	if (id == WZ_ID_NONE) {
+		refuse(c, -ENOENT, "NoSuchNode", "there is no such node", NULL);
+		return;
+	}
+	e.u.ready.node = (wz_node_id){id};
+	e.u.ready.ready = wz_core_model(s->core)->node[id].flags & WZ_NODE_READY;
+	e.u.ready.cordoned = cordoned;
+	int rc = serve_apply(s, &e, &err);
+	(void)snprintf(key, sizeof key, "drain.%.*s", (int)(name.len < 256 ? name.len : 256), name.ptr);
+	if (rc == 0)
+		rc = wz_batch_kv(&s->batch, wz_str(key), reason, &err);
+	if (rc < 0)
+		wz_api_fail(c, &err);
+	else
+		serve_answer(s, c, 0, false);
+}
+
+void op_node_drain(void *ctx, struct wz_api_call *c, const struct wz_api_node_drain *rq)
+{
+	if (rq->deadline_us)
+		refuse(c, -EOPNOTSUPP, "NotSupported", "this version cannot do that yet", "deadline_us");
+	else
+		cordon(ctx, c, rq->node, true, rq->reason);
+}
+
+void op_node_undrain(void *ctx, struct wz_api_call *c, const struct wz_api_node_ref *rq)
+{
+	cordon(ctx, c, rq->node, false, WZ_STR(""));
 }

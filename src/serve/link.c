@@ -108,6 +108,15 @@ static uint32_t node_id(const struct serve *s, struct wz_str name)
 	return unused;
 }
 
+uint32_t node_find(const struct serve *s, struct wz_str name)
+{
+	const struct wz_model_state *m = wz_core_model(s->core);
+	uint32_t id = node_id(s, name);
+	return id < m->n_nodes && m->node[id].name && m->node[id].flags & WZ_NODE_PRESENT && wz_str_eq(node_name(s, id), name)
+	        ? id
+	        : WZ_ID_NONE;
+}
+
 static int model_of(struct serve *s, const struct wz_wire_device *d, wz_model_id *ret, struct wz_err *err)
 {
 	struct wz_catalogue *c = wz_core_catalogue(s->core);

@@ -67,7 +67,8 @@ static bool ready(void *ctx, struct wz_buf *why)
 
 static const struct wz_api_backend backend = {.job_submit = op_job_submit, .job_list = op_job_list, .job_get = op_job_get,
         .job_cancel = op_job_cancel, .job_hold = op_job_hold, .job_release = op_job_release, .job_why = op_job_why,
-        .job_logs = op_job_logs, .node_list = op_node_list, .device_list = op_device_list, .info = op_info,
+        .job_logs = op_job_logs, .job_signal = op_job_signal, .job_attempts = op_job_attempts,
+        .node_drain = op_node_drain, .node_undrain = op_node_undrain, .node_list = op_node_list, .device_list = op_device_list, .info = op_info,
         .job_owner = op_job_owner, .ready = ready};
 
 static void on_store(void *ctx, unsigned what)

@@ -136,6 +136,8 @@ void link_stop(struct serve *s, uint64_t job, uint32_t task, uint32_t attempt, u
 struct wz_str node_name(const struct serve *s, uint32_t node);
 
 /* start.c */
+uint32_t node_find(const struct serve *s, struct wz_str name); /* WZ_ID_NONE */
+
 void enact(struct serve *s, const struct wz_effect *e);
 void log_path(const struct serve *s, uint64_t job, uint32_t task, uint32_t attempt, struct wz_buf *b);
 const char *end_word(int64_t end);
@@ -145,6 +147,10 @@ void op_job_submit(void *ctx, struct wz_api_call *c, const struct wz_api_submit 
 void op_job_cancel(void *ctx, struct wz_api_call *c, const struct wz_api_job_cancel *rq);
 void op_job_hold(void *ctx, struct wz_api_call *c, const struct wz_api_job_hold *rq);
 void op_job_release(void *ctx, struct wz_api_call *c, const struct wz_api_job_ref *rq);
+void op_job_signal(void *ctx, struct wz_api_call *c, const struct wz_api_job_signal *rq);
+void op_node_drain(void *ctx, struct wz_api_call *c, const struct wz_api_node_drain *rq);
+void op_node_undrain(void *ctx, struct wz_api_call *c, const struct wz_api_node_ref *rq);
+void op_job_attempts(void *ctx, struct wz_api_call *c, const struct wz_api_job_ref *rq);
 void op_job_list(void *ctx, struct wz_api_call *c, const struct wz_api_job_query *rq);
 void op_job_get(void *ctx, struct wz_api_call *c, const struct wz_api_job_ref *rq);
 void op_job_why(void *ctx, struct wz_api_call *c, const struct wz_api_job_ref *rq);

@@ -174,6 +174,17 @@ static int task_row(void *ctx, const struct wz_attempt_row *r)
 	return 0;
 }
 
+struct which { uint32_t v[1024], n, rows; };
+
+static int attempt_number(void *ctx, const struct wz_attempt_row *r)
+{
+	struct which *w = ctx;
+	w->rows++;
+	if (w->n < WZ_ARRAY_LEN(w->v) && (!w->n || w->v[w->n - 1] != (uint32_t)r->attempt))
+		w->v[w->n++] = (uint32_t)r->attempt;
+	return 0;
+}
+
 static int get_row(void *ctx, const struct wz_job_row *r)
 {
 	struct showing *x = ctx;
@@ -195,6 +206,38 @@ static int get_row(void *ctx, const struct wz_job_row *r)
 		x->job.tasks = (struct wz_items){t.task, t.n};
 	wz_api_reply_job(x->c, &x->job);
 	return 1;
+}
+
+void op_job_attempts(void *ctx, struct wz_api_call *c, const struct wz_api_job_ref *rq)
+{
+	struct serve *s = ctx;
+	struct wz_arena *a = wz_api_call_arena(c);
+	struct which w = {.n = 0};
+	struct wz_err err;
+	if (wz_store_attempts(s->store, rq->id, attempt_number, &w, &err) < 0) {
+		wz_api_fail(c, &err);
+		return;
+	}
+	for (uint32_t i = 0; i < w.n; i++) {
+		struct tasks t = {.arena = a, .s = s, .attempt = w.v[i], .cap = w.rows};
+		struct wz_api_attempt item = {.attempt = w.v[i], .state = WZ_STATE_STARTING};
+		if (!(t.task = wz_arena_alloc(a, t.cap * sizeof *t.task)) ||
+		        wz_store_attempts(s->store, rq->id, task_row, &t, NULL) < 0)
+			break;
+		for (uint32_t k = 0; k < t.n; k++) { /* the worst that a task came to is what the attempt came to */
+			if (!item.start_us || (t.task[k].start_us && t.task[k].start_us < item.start_us))
+				item.start_us = t.task[k].start_us;
+			item.end_us = t.task[k].end_us > item.end_us ? t.task[k].end_us : item.end_us;
+			item.state = t.task[k].state > item.state || k == 0 ? t.task[k].state : item.state;
+			if (!item.exit_code && !item.exit_signal) {
+				item.exit_code = t.task[k].exit_code;
+				item.exit_signal = t.task[k].exit_signal;
+			}
+		}
+		item.tasks = (struct wz_items){t.task, t.n};
+		wz_api_item_attempt(c, &item);
+	}
+	wz_api_list_end(c, 0);
 }
 
 void op_job_get(void *ctx, struct wz_api_call *c, const struct wz_api_job_ref *rq)
@@ -335,7 +378,14 @@ void op_node_list(void *ctx, struct wz_api_call *c, const struct wz_api_nothing 
 		        .cpu_milli = n->cpu, .cpu_free_milli = n->cpu_free, .mem_bytes = n->mem, .mem_free_bytes = n->mem_free,
 		        .devices_total = n->n_dev, .devices_free = n->whole, .jobs_running = (uint32_t)n->n_tasks,
 		        .seen_us = i < s->n_nodes ? s->node[i].seen_us : 0};
+		struct wz_buf reason;
+		char key[300];
+		wz_buf_init(&reason, s->mem, 65536);
+		(void)snprintf(key, sizeof key, "drain.%.*s", (int)(a.name.len < 256 ? a.name.len : 256), a.name.ptr);
+		if (n->flags & WZ_NODE_CORDONED && wz_store_kv(s->store, wz_str(key), &reason, NULL) == 0)
+			a.reason = wz_buf_str(&reason);
 		wz_api_item_node(c, &a);
+		wz_buf_release(&reason);
 	}
 	wz_api_list_end(c, 0);
 }

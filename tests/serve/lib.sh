@@ -69,13 +69,14 @@ state() { "$wz" show "$1" | sed -n 's/^state  *//p'; }
 is() { [ "$(state "$1")" = "$2" ]; }
 submit() { "$wz" submit "$@"; }
 
+none_left() { [ "$("$wz" ps | wc -l)" = 1 ]; }
+
 # Leaves nothing behind: jobs are cancelled by a last daemon when a test died half-way.
 clean_up() {
 	[ -n "$pid" ] || launch
 	until_true is_ready
 	# shellcheck disable=SC2046
 	"$wz" cancel $("$wz" ps --json | grep -o '"id":[0-9]*' | cut -d: -f2) >/dev/null 2>&1
-	none_left() { [ "$("$wz" ps | wc -l)" = 1 ]; }
 	until_true none_left
 	kill "$pid" && wait "$pid"
 	rm -rf "$dir"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The body with real processes on an emulated cluster: what ends how, what waits and why, and who is adopted.
-# shellcheck disable=SC1091,SC2154
+# shellcheck disable=SC1091,SC2154,SC2016
 . "$WZ_SOURCE_ROOT/tests/cli/lib.sh"
 . "$WZ_SOURCE_ROOT/tests/serve/lib.sh"
 
@@ -23,7 +23,6 @@ ok "nodes and devices of the cluster; a second daemon is refused"
 
 good=$(submit --gpus 1 -- sh -c 'echo out; echo err >&2; exit 0')
 three=$(submit --gpus 1 -- sh -c 'exit 3')
-# shellcheck disable=SC2016
 shot=$(submit --cpus 1 -- sh -c 'kill -9 $$')
 none=$(submit -- /no/such/command)
 run 1 "$wz" wait "$good" "$three" "$shot" "$none"
@@ -51,7 +50,6 @@ ok "logs, their tail, and of no job"
 
 run 7 "$wz" run --gpus 1 -- sh -c 'echo seen; exit 7'
 prints seen
-# shellcheck disable=SC2016
 run 0 "$wz" run --gpus 2 --gpu-type t4 -- sh -c 'echo "$CUDA_VISIBLE_DEVICES $WZ_NODE"'
 prints "0,1 t4"
 run 0 "$wz" run -- sh -c 'echo "[$CUDA_VISIBLE_DEVICES]"'
@@ -61,7 +59,6 @@ run 125 "$wz" run -- /no/such/command
 says LAUNCH_FAILED
 ok "run: output, code, devices"
 
-# shellcheck disable=SC2016
 gang=$(submit --gpus 4 --tasks 2 --link nvlink -- sh -c 'echo "rank $RANK of $WORLD_SIZE on $WZ_NODE"')
 run 0 "$wz" wait "$gang"
 run 0 "$wz" logs "$gang"
@@ -114,6 +111,34 @@ says "gpus"
 no_output
 run 2 "$wz" submit
 ok "a key makes one job; a bad profile makes none"
+
+run 0 "$wz" drain --reason fans t4
+run 0 "$wz" nodes
+prints drained
+away=$(submit --gpus 1 --gpu-type t4 -- true)
+run 0 "$wz" why "$away"
+prints Cordoned
+run 0 "$wz" undrain t4
+run 0 "$wz" wait "$away"
+run 3 "$wz" drain --reason none nowhere
+run 2 "$wz" drain t4
+ok "drain and undrain"
+
+told=$(submit -- sh -c 'trap "echo heard; exit 9" USR1; echo listening; while :; do sleep 0.05; done')
+listens() { "$wz" logs "$told" | grep -q listening; }
+until_true listens
+run 0 "$wz" signal "$told" USR1
+run 1 "$wz" wait "$told"
+run 0 "$wz" show "$told"
+prints "exit_code       9"
+run 1 "$wz" signal "$told" USR1
+says "runs"
+ok "signal"
+
+printf '#!/bin/sh\necho "script of $WZ_JOB_NAME"\n' >"$dir/job.sh"
+run 0 "$wz" run --name scripted --script "$dir/job.sh"
+prints "script of scripted"
+ok "a script"
 
 # Adoption.
 slow=$(submit --gpus 1 -- sh -c 'sleep 2; echo done; exit 4')
