@@ -19,7 +19,10 @@ static void on_interrupt(int sig)
 
 void wz_sim_catch_interrupt(void)
 {
-	signal(SIGINT, on_interrupt);
+	struct sigaction a = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND}; /* the second one kills */
+
+	sigemptyset(&a.sa_mask);
+	sigaction(SIGINT, &a, NULL);
 }
 
 void wz_sim_show_progress(void *ctx, uint32_t done, uint32_t all)
@@ -77,6 +80,11 @@ int wz_sim_check_files(const struct wz_verb *v, const struct wz_list *nodes, con
 	if (nodes->n > WZ_SIM_LISTS_MAX || (*ret_lists)->n > WZ_SIM_LISTS_MAX)
 		return wz_cli_usage(v, "at most 64 files");
 	return 0;
+}
+
+int wz_sim_check_seeds(const struct wz_verb *v, const struct wz_range *seeds)
+{
+	return seeds->last - seeds->first < WZ_SIM_SEEDS_MAX ? 0 : wz_cli_usage(v, "--seeds: at most 10000 at once");
 }
 
 int wz_sim_input_open(struct wz_sim_input *x, const struct wz_list *nodes, struct wz_str list, const struct wz_mem *mem,

@@ -241,6 +241,8 @@ static int check_args(const struct wz_verb *v, struct args *a, int operands, con
 {
 	int r = wz_sim_check_files(v, &a->nodes, &a->pods, &a->trace, operands, ret_lists);
 
+	if (r == 0)
+		r = wz_sim_check_seeds(v, &a->seeds);
 	a->bound = a->bound || a->hold;
 	if (r == 0 && a->jsonl && a->explain)
 		r = wz_cli_usage(v, "--explain is for people: not with --jsonl");

@@ -167,6 +167,8 @@ static int sim_report(struct wz_cli *cli, const struct wz_verb *v, int argc, cha
 	else
 		r = WZ_EXIT_USAGE;
 	if (r == 0)
+		r = wz_sim_check_seeds(v, &a.seeds);
+	if (r == 0)
 		r = run(&w, lists, wz_buf_str(&how));
 	wz_buf_release(&how);
 	return r;

@@ -203,8 +203,8 @@ static void expire(struct wz_core *c)
 		if (x.kind == WZ_EF_START) {
 			end_attempt(c, t->job, WZ_END_LAUNCH_FAILED, true);
 		} else {
+			wz_check(c->n_stop < c->stop_cap);
 			c->stop_wanted[c->n_stop++] = x.task;
-			wz_check(c->n_stop <= c->stop_cap);
 		}
 	}
 }
@@ -679,8 +679,8 @@ static int on_refused(struct wz_core *c, const struct wz_event *e, struct wz_err
 		wz_inflight_drop(c, f);
 		c->jobs.task[task].effect = 0;
 		wz_task_rehash(c, task);
+		wz_check(c->n_stop < c->stop_cap);
 		c->stop_wanted[c->n_stop++] = task;
-		wz_check(c->n_stop <= c->stop_cap);
 	}
 	return 0;
 }

@@ -77,6 +77,7 @@ void wz_core_free(struct wz_core *c)
 	wz_grow_free(&mem, &c->jobs.task, &c->jobs.task_cap, sizeof(*c->jobs.task));
 	wz_grow_free(&mem, &c->order.cls, &c->order.cap, sizeof(*c->order.cls));
 	wz_grow_free(&mem, &c->order.active, &c->order.active_cap, sizeof(*c->order.active));
+	wz_grow_free(&mem, &c->order.heap, &c->order.heap_cap, sizeof(*c->order.heap));
 	wz_grow_free(&mem, &c->inflight.f, &c->inflight.cap, sizeof(*c->inflight.f));
 	wz_grow_free(&mem, &c->inflight.heap, &c->inflight.heap_cap, sizeof(*c->inflight.heap));
 	wz_grow_free(&mem, &c->stop_wanted, &c->stop_cap, sizeof(*c->stop_wanted));

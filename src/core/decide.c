@@ -62,7 +62,6 @@ static int place_waiting(struct wz_core *c, uint64_t budget, struct wz_plan *pla
 	wz_order_begin(c, budget != 0);
 	while ((id = wz_order_next(c)) != WZ_ID_NONE) {
 		struct wz_class *k = &c->order.cls[id];
-		uint32_t before = plan->n;
 		enum wz_reason why;
 		int r;
 
@@ -71,7 +70,7 @@ static int place_waiting(struct wz_core *c, uint64_t budget, struct wz_plan *pla
 		why = wz_assemble(c, k->cursor, plan, &rng, &r);
 		if (r < 0)
 			return r;
-		plan->work += 1 + (plan->n - before);
+		plan->work++;
 		if (why == WZ_REASON_NONE) {
 			k->cursor = c->jobs.job[k->cursor].next;
 			continue;

@@ -137,8 +137,10 @@ uint64_t wz_task_hash(const struct wz_core *c, uint32_t task)
 		return h;
 	h = wz_hash_u64(h, (uint64_t)t->node << 32 | (uint32_t)t->dev_milli);
 	h = wz_hash_u64(h, t->devices);
-	h = wz_hash_u64(h, (uint64_t)t->cpu ^ (uint64_t)t->mem << 20);
-	return wz_hash_u64(h, (uint64_t)t->dev_mem ^ t->effect << 1);
+	h = wz_hash_u64(h, (uint64_t)t->cpu);
+	h = wz_hash_u64(h, (uint64_t)t->mem);
+	h = wz_hash_u64(h, (uint64_t)t->dev_mem);
+	return wz_hash_u64(h, t->effect);
 }
 
 void wz_task_rehash(struct wz_core *c, uint32_t task)

@@ -30,6 +30,8 @@ static int grow(const struct wz_sim_tasks *tasks, uint64_t demand, uint64_t mark
 		const struct wz_sim_task *t = &tasks->task[pick];
 		if (demand + t->milli > mark)
 			return 0;
+		if (a->n == WZ_ARRIVALS_MAX) /* few tasks ask for a device: nearly every draw leaves the demand as it is */
+			return -E2BIG;
 		if (a->n + originals >= a->cap) {
 			uint32_t old = a->cap;
 			int r = wz_grow(a->mem, &a->task, &a->cap, old * 2, sizeof(*a->task));

@@ -316,16 +316,9 @@ static void finish(struct run *x, struct wz_pack_result *res)
 	res->starts_refused = x->d.enact.refused;
 }
 
-/* CPU of the decisions: this thread's CPU, in the part of the elapsed time that was theirs. Reading the CPU clock twice a
- * decision would cost as much as the decision; elapsed time alone counts what others do on a busy machine. */
-static uint64_t cpu_of(uint64_t cpu_ns, uint64_t elapsed_ns, uint64_t decisions_ns)
-{
-	return elapsed_ns ? (uint64_t)((double)cpu_ns * (double)decisions_ns / (double)elapsed_ns) : 0;
-}
-
 static int loop(struct run *x, const struct wz_arrivals *a, struct wz_pack_result *res, struct wz_err *err)
 {
-	uint64_t cpu = wz_clock_thread_cpu_ns(), start_ns = wz_clock_monotonic_ns();
+	struct wz_drive_watch watch = wz_drive_watch_start();
 
 	for (uint32_t i = 0; i < a->n; i++) {
 		const struct wz_sim_task *t = &x->in->tasks->task[a->task[i]];
@@ -333,6 +326,8 @@ static int loop(struct run *x, const struct wz_arrivals *a, struct wz_pack_resul
 		bool started = false;
 		int r;
 
+		if (x->o->stop && atomic_load_explicit(x->o->stop, memory_order_relaxed))
+			return wz_err_set(err, -EINTR, "Interrupted", WZ_STR("interrupted before the run was done"));
 		x->d.time_us += ARRIVAL_US;
 		r = arrive(x, t, i + 1, &started, err);
 		ns = wz_clock_monotonic_ns() - before;
@@ -347,7 +342,7 @@ static int loop(struct run *x, const struct wz_arrivals *a, struct wz_pack_resul
 		if (x->o->trail)
 			x->o->trail[i] = x->digest;
 	}
-	res->cpu_ns = cpu_of(wz_clock_thread_cpu_ns() - cpu, wz_clock_monotonic_ns() - start_ns, res->cpu_ns);
+	res->cpu_ns = wz_drive_watch_cpu(&watch, res->cpu_ns);
 	return 0;
 }
 
@@ -364,6 +359,9 @@ int wz_pack_run(const struct wz_pack_input *in, const struct wz_pack_options *o,
 		r = wz_arrivals_make_ordered(in->tasks, in->capacity_milli, o->seed, o->order, mem, &made);
 		a = &made;
 	}
+	if (r == -E2BIG)
+		return wz_err_set(err, r, "TooMany", WZ_STR("more than 33554432 arrivals would be needed to fill the devices: "
+		                                            "too few tasks ask for one"));
 	if (r < 0)
 		return wz_err_set(err, r, "OutOfMemory", WZ_STR("no memory for the arrivals"));
 	r = start(&x, a->n, err);

@@ -34,6 +34,7 @@ static int run_one(void *ctx, uint32_t item, uint32_t worker, struct wz_err *err
 
 	(void)worker;
 	o.placement = s->placement[item / seeds_of(s)];
+	o.stop = s->stop;
 	o.seed = s->seed_from + item % seeds_of(s);
 	r = wz_pack_run(s->in, &o, x->mem, &s->result[item], err);
 	if (r == 0 && s->progress)

@@ -252,7 +252,7 @@ static int open_look(const struct wz_store *s, sqlite3 **ret, struct wz_err *err
 
 	if (r == 0) {
 		(void)sqlite3_busy_timeout(*ret, 5000);
-		r = wz_sql_exec(*ret, "PRAGMA temp_store=MEMORY; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0;", err);
+		r = wz_sql_exec(*ret, "PRAGMA temp_store=MEMORY; PRAGMA synchronous=EXTRA; PRAGMA wal_autocheckpoint=0;", err);
 	}
 	if (r < 0) {
 		(void)sqlite3_close(*ret);

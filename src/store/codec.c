@@ -388,6 +388,20 @@ static bool read_signed(struct in *x, int64_t min, int64_t max, int64_t *ret)
 	return false;
 }
 
+/* A key that must come now. */
+static bool read_key(struct in *x, const char *want, const char *what)
+{
+	const char *at = x->j.at;
+	struct wz_str key;
+
+	if (wz_json_key(&x->j, &key) && wz_str_eq(key, wz_str(want)))
+		return true;
+	if (!x->j.what)
+		x->j.at = at + (*at == ',');
+	wz_json_fail(&x->j, what);
+	return false;
+}
+
 static bool read_model(struct in *x, wz_model_id *ret)
 {
 	struct wz_str name;
@@ -512,11 +526,7 @@ static bool read_mix(struct in *x, struct wz_event *e)
 			w = w2;
 			cap = cap ? 2 * cap : 4;
 		}
-		if (!wz_json_object(&x->j))
-			return false;
-		if (!wz_json_key(&x->j, &key) || !wz_str_eq(key, WZ_STR("profile")))
-			wz_json_fail(&x->j, "the first key is profile");
-		if (x->j.what || !read_profile_into(x, &p[n]))
+		if (!wz_json_object(&x->j) || !read_key(x, "profile", "the first key is profile") || !read_profile_into(x, &p[n]))
 			return false;
 		if (wz_json_key(&x->j, &key)) {
 			if (!wz_str_eq(key, WZ_STR("weight")))
@@ -585,7 +595,7 @@ static bool read_rest(struct in *x, const struct field *f, void *base)
 		while (f->key && !wz_str_eq(key, wz_str(f->key)))
 			f++;
 		if (!f->key) {
-			x->j.at = at;
+			x->j.at = at + (*at == ',');
 			wz_json_fail(&x->j, "this key is unknown, there twice or out of its order");
 			return false;
 		}
@@ -605,17 +615,11 @@ static bool read_fields(struct in *x, const struct field *f, void *base)
 /* The two keys that every line begins with. */
 static bool read_head(struct in *x, const char *first, const char *second, uint64_t *a, uint64_t *b)
 {
-	struct wz_str key;
+	bool ev = first[1] == 'v';
 
-	if (!wz_json_object(&x->j))
-		return false;
-	if (!wz_json_key(&x->j, &key) || !wz_str_eq(key, wz_str(first)))
-		wz_json_fail(&x->j, first[1] == 'v' ? "the first key is ev" : "the first key is ef");
-	if (!read_unsigned(x, UINT32_MAX, a))
-		return false;
-	if (!wz_json_key(&x->j, &key) || !wz_str_eq(key, wz_str(second)))
-		wz_json_fail(&x->j, first[1] == 'v' ? "the second key is t" : "the second key is id");
-	return wz_json_u64(&x->j, b);
+	return wz_json_object(&x->j) && read_key(x, first, ev ? "the first key is ev" : "the first key is ef") &&
+	       read_unsigned(x, UINT32_MAX, a) && read_key(x, second, ev ? "the second key is t" : "the second key is id") &&
+	       wz_json_u64(&x->j, b);
 }
 
 static int end_of(struct in *x, const char *reason)

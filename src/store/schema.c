@@ -134,8 +134,10 @@ int wz_db_open(const char *path, const char *vfs, bool read_only, sqlite3 **ret,
 		(void)sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 		r = wz_sql_exec(db, "PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMORY; PRAGMA foreign_keys=OFF;", err);
 	}
-	if (r == 0 && !read_only) /* checkpoints are made by the writer, between commits */
-		r = wz_sql_exec(db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0;"
+	/* Checkpoints are made by the writer, between commits. EXTRA is FULL, and for the rollback journal that is there while
+	 * the file is new: its deletion is synced too, else a power loss could bring it back and undo all since. */
+	if (r == 0 && !read_only)
+		r = wz_sql_exec(db, "PRAGMA synchronous=EXTRA; PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0;"
 		                    "PRAGMA journal_size_limit=67108864;", err);
 	if (r == 0 && !read_only)
 		r = check_wal(db, err);

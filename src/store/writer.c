@@ -300,13 +300,13 @@ void *wz_writer_main(void *store)
 	struct wz_store *s = store;
 	struct wz_node_ *group;
 	struct wz_err err = {0};
-	int pages = 0, tries = 0;
+	int pages = 0, tries = 0, given_up = 0;
 
 	(void)sqlite3_wal_hook(s->wr, pages_of_log, &pages);
 	for (;;) {
-		uint64_t began;
+		uint64_t began = wz_clock_monotonic_ns();
 		bool closing, snapshot;
-		int r;
+		int r = given_up;
 		(void)pthread_mutex_lock(&s->lock);
 		while (!s->queue && !s->closing && !s->trim_to)
 			(void)pthread_cond_wait(&s->work, &s->lock);
@@ -320,7 +320,7 @@ void *wz_writer_main(void *store)
 			continue;
 		}
 		snapshot = snapshot_in(group);
-		for (tries = 0;; tries++) {
+		for (tries = 0; !given_up; tries++) {
 			began = wz_clock_monotonic_ns();
 			r = write_group(s, group, &err);
 			if (r == 0 || (closing && tries))
@@ -331,6 +331,7 @@ void *wz_writer_main(void *store)
 			closing = s->closing;
 			(void)pthread_mutex_unlock(&s->lock);
 		}
+		given_up = r; /* then all that follows is: a history has no holes */
 		finished(s, group, r, (wz_clock_monotonic_ns() - began) / 1000);
 		if (r == 0)
 			care(s, &pages, snapshot);

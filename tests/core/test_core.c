@@ -935,6 +935,28 @@ static void test_words(void)
 
 /* ---- steps ---- */
 
+/* A gang of which only a part fits is work done, though nothing comes of it. */
+static void test_budget_counts_what_fails(void)
+{
+	struct world w;
+
+	world_init(&w);
+	node_of(&w, 0, 3, "T4");
+	submit(&w, 1, "gpus=1 tasks=8");
+	submit(&w, 2, "gpus=1");
+	step_within(&w, 0);
+	tap_eq_i64((int64_t)w.plan.work, 1 + 3 + 1 + 1, "three tasks tried, one placed, two classes looked at");
+	world_free(&w);
+	world_init(&w);
+	node_of(&w, 0, 3, "T4");
+	submit(&w, 1, "gpus=1 tasks=8");
+	submit(&w, 2, "gpus=1");
+	tap_eq_i64(step_within(&w, 4), 0, "the attempt used the budget up");
+	tap_ok(!w.plan.complete, "and the step says so");
+	tap_eq_i64(step_within(&w, 4), 1, "the next step goes on behind it");
+	world_free(&w);
+}
+
 /* A small budget reaches every job in the end, and the same placements. */
 static void test_budget(void)
 {
@@ -1305,6 +1327,7 @@ int main(void)
 	tap_run(test_host_reasons);
 	tap_run(test_words);
 	tap_run(test_budget);
+	tap_run(test_budget_counts_what_fails);
 	tap_run(test_rules);
 	tap_run(test_clock);
 	tap_run(test_malformed_nodes);

@@ -11,6 +11,7 @@
  * CPU that goes with a device. P: every arrived shape's demand spread evenly over the nodes that could hold it when
  * empty. */
 #include "base/fix.h"
+#include "base/hash.h"
 #include "core/policies/jigsaw_int.h"
 
 #define PRIOR 8          /* tasks of one whole device that are believed before any arrived */
@@ -48,11 +49,17 @@ static void learn_shares(struct jigsaw *j, const struct wz_policy_ctx *ctx)
 	wz_worth_learn(&j->worth, share);
 }
 
+/* Of what scores depend on and an epoch may move, but the worth of shares. */
+static uint64_t digest(const struct jigsaw *j, uint32_t classes)
+{
+	return wz_hash_str((uint64_t)j->rho, (struct wz_str){(const char *)j->scarcity, classes * sizeof(j->scarcity[0])});
+}
+
 static bool prepare(void *state, const struct wz_policy_ctx *ctx)
 {
 	struct jigsaw *j = state;
 	const struct wz_model_state *m = ctx->model;
-	uint64_t devices = 0, gpu = PRIOR * WZ_WHOLE, cpu;
+	uint64_t devices = 0, gpu = PRIOR * WZ_WHOLE, cpu, before = digest(j, m->n_classes);
 
 	for (uint32_t k = 0; k < m->n_classes; k++)
 		devices += (uint64_t)m->node_class[k].nodes * m->node_class[k].n_dev;
@@ -64,10 +71,10 @@ static bool prepare(void *state, const struct wz_policy_ctx *ctx)
 	j->rho = (int64_t)wz_umuldiv(cpu, WZ_WHOLE * 15, wz_usat_add(gpu, 15 * gpu));
 	if (j->rho < 1)
 		j->rho = 1;
-	if (j->epochs != 1 + ctx->demand->epochs) {
-		j->epochs = 1 + ctx->demand->epochs;
-		learn_shares(j, ctx);
-	}
+	if (j->epochs == 1 + ctx->demand->epochs) /* only the cluster changed; usually nothing that counts */
+		return digest(j, m->n_classes) != before;
+	j->epochs = 1 + ctx->demand->epochs;
+	learn_shares(j, ctx);
 	return true;
 }
 
@@ -84,6 +91,8 @@ static int64_t stranded(int64_t rho, int64_t c, int64_t r)
 		return 0;
 	if (z <= -h)
 		return -z * WZ_ONE / rho;
+	if (h > 1 << 30) /* nodes of a million CPUs: the square does not fit */
+		return wz_muldiv(h - z, h - z, 4 * h) * WZ_ONE / rho;
 	return (h - z) * (h - z) / (4 * h) * WZ_ONE / rho;
 }
 
