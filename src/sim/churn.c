@@ -69,7 +69,7 @@ uint64_t wz_churn_gap_us(const struct wz_pack_input *in, const struct wz_life *l
 	/* mean life x (demand of the list / pods) / (load x capacity) */
 	uint64_t room = scaled_capacity(in, load_permille);
 	uint64_t gap =
-		wz_umuldiv(wz_life_mean_us(life), demand_of_list(in->tasks), in->tasks->n * (room ? room : 1));
+	        wz_umuldiv(wz_life_mean_us(life), demand_of_list(in->tasks), in->tasks->n * (room ? room : 1));
 
 	return gap ? gap : 1;
 }
@@ -286,7 +286,7 @@ static int submit(struct run *x, uint64_t job, struct wz_err *err)
 	if (r == 0 && k->state == WAITING && !x->o->wait)
 		r = refuse(x, job, err);
 	else if (r == 0 && k->state == WAITING && x->o->patience_us &&
-		 push(x, (struct coming){.due_us = x->d.time_us + x->o->patience_us, .job = job}) < 0)
+	         push(x, (struct coming){.due_us = x->d.time_us + x->o->patience_us, .job = job}) < 0)
 		r = out_of_memory(err);
 	ns = wz_clock_monotonic_ns() - before;
 	k->ns = ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
@@ -355,7 +355,7 @@ static int start(struct run *x, struct wz_err *err)
 	x->until_us = x->from_us + x->tick_us * TICKS * WZ_CHURN_BATCHES;
 	if (x->until_us / x->gap_us > WZ_CHURN_JOBS_MAX)
 		return wz_err_set(
-			err, -E2BIG, "TooMany", WZ_STR("more than 100 million jobs in one run: a shorter window?"));
+		        err, -E2BIG, "TooMany", WZ_STR("more than 100 million jobs in one run: a shorter window?"));
 	for (uint32_t i = 0; i < x->in->nodes->n; i++)
 		x->cpu_capacity += (uint64_t)x->in->nodes->node[i].cpu_milli;
 	return wz_drive_open(&x->d, &o, err);
@@ -451,7 +451,7 @@ static int finish(struct run *x, struct wz_err *err)
 	for (uint32_t i = 0; i < x->in->tasks->n; i++)
 		cpu += cpu_milli(x->in->tasks, &x->in->tasks->task[i]);
 	res->cpu_load = x->o->load_permille / 10.0 * (double)cpu / (double)demand_of_list(x->in->tasks) *
-			(double)x->in->capacity_milli / (double)(x->cpu_capacity ? x->cpu_capacity : 1);
+	                (double)x->in->capacity_milli / (double)(x->cpu_capacity ? x->cpu_capacity : 1);
 	wz_core_stats(x->d.core, &stats);
 	res->evaluations = stats.evaluations;
 	res->jobs = x->n_recs;
@@ -462,12 +462,12 @@ static int finish(struct run *x, struct wz_err *err)
 }
 
 int wz_churn_run(const struct wz_pack_input *in, const struct wz_churn_options *o, const struct wz_mem *mem,
-	struct wz_churn_result *ret, struct wz_err *err)
+        struct wz_churn_result *ret, struct wz_err *err)
 {
 	struct run x = {.in = in,
-		.o = o,
-		.res = ret,
-		.d = {.nodes = in->nodes, .tasks = in->tasks, .typical = &in->typical, .mem = mem}};
+	        .o = o,
+	        .res = ret,
+	        .d = {.nodes = in->nodes, .tasks = in->tasks, .typical = &in->typical, .mem = mem}};
 	struct wz_drive_watch watch;
 	int r;
 
