@@ -81,7 +81,8 @@ enum state { COMING, WAITING, RUNNING, GONE, REFUSED };
 struct rec {
 	uint64_t submit_us, life_us, wait_us;
 	uint32_t task, ns; /* ns: what its decision cost */
-	enum state state;
+	uint8_t state; /* enum state */
+	uint8_t batch; /* in which it arrived; WZ_CHURN_BATCHES: before the window */
 };
 
 struct coming {
@@ -203,8 +204,8 @@ static void do_tick(struct run *x)
 
 static struct wz_churn_tally *tally_of(const struct run *x, const struct rec *k)
 {
-	struct wz_churn_batch *b = batch_now(x);
-	return b ? &b->tally[wz_churn_class_of(x->in->tasks, &x->in->tasks->task[k->task])] : NULL;
+	enum wz_churn_class c = wz_churn_class_of(x->in->tasks, &x->in->tasks->task[k->task]);
+	return k->batch < WZ_CHURN_BATCHES ? &x->res->batch[k->batch].tally[c] : NULL;
 }
 
 static void count_arrived(struct run *x, const struct rec *k)
@@ -297,7 +298,11 @@ static int submit(struct run *x, uint64_t job, struct wz_err *err)
 
 static int arrive(struct run *x, uint32_t task, uint64_t life_us, struct wz_err *err)
 {
-	struct rec k = {.submit_us = x->d.time_us, .life_us = life_us, .task = task};
+	const struct wz_churn_batch *b = batch_now(x);
+	struct rec k = {.submit_us = x->d.time_us,
+		.life_us = life_us,
+		.task = task,
+		.batch = b ? (uint8_t)(b - x->res->batch) : WZ_CHURN_BATCHES};
 	int r = wz_grow(x->d.mem, &x->rec, &x->rec_cap, x->n_recs + 1, sizeof(*x->rec));
 
 	if (r < 0)
