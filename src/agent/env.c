@@ -239,7 +239,8 @@ int wz_env_build(const struct wz_wire_start *s, const struct wz_env_facts *f, st
 			return wz_err_set(err, -EINVAL, "BadEnvironment", WZ_STR("no NAME=VALUE: \""),
 			        var.len > 60 ? (struct wz_str){var.ptr, 60} : var, WZ_STR("\""));
 		/* Ours come last; those of a job that submits another must not reach it. */
-		if (wz_str_starts(name, WZ_STR("WZ_")) || (!s->slurm && wz_str_starts(name, WZ_STR("SLURM_")) && i < s->env.n))
+		if (wz_str_starts(name, WZ_STR("WZ_")) ||
+		        (!s->slurm && wz_str_starts(name, WZ_STR("SLURM_")) && i < s->env.n))
 			continue;
 		if (i >= s->env.n || passes(s, name))
 			set_parts(l, name, (struct wz_str){var.ptr + name.len + 1, var.len - name.len - 1});
@@ -261,7 +262,8 @@ int wz_env_check_size(const char *const *argv, const char *const *env, struct wz
 	enum { STRING_MAX = 131072, SLACK = 4096 };
 	struct rlimit r;
 	/* Linux: a quarter of the stack limit, at least 128 KiB, at most 6 MiB. */
-	uint64_t limit = getrlimit(RLIMIT_STACK, &r) == 0 && r.rlim_cur != RLIM_INFINITY ? r.rlim_cur / 4 : 6u << 20;
+	uint64_t limit =
+	        getrlimit(RLIMIT_STACK, &r) == 0 && r.rlim_cur != RLIM_INFINITY ? r.rlim_cur / 4 : 6u << 20;
 	uint64_t total = SLACK;
 	if (limit < 131072)
 		limit = 131072;
@@ -272,13 +274,14 @@ int wz_env_check_size(const char *const *argv, const char *const *env, struct wz
 			size_t n = strlen(*p) + 1;
 			total += n + sizeof *p;
 			if (n > STRING_MAX)
-				return wz_err_set(err, -E2BIG, "TooLarge", WZ_STR("one argument or variable is longer than 128 KiB: \""),
+				return wz_err_set(err, -E2BIG, "TooLarge",
+				        WZ_STR("one argument or variable is longer than 128 KiB: \""),
 				        (struct wz_str){*p, 40}, WZ_STR("...\""));
 		}
 	}
 	struct wz_num a, b;
 	if (total > limit)
-		return wz_err_set(err, -E2BIG, "TooLarge", WZ_STR("arguments and environment take "), wz_str_u64(&a, total),
-		        WZ_STR(" bytes; the kernel takes "), wz_str_u64(&b, limit));
+		return wz_err_set(err, -E2BIG, "TooLarge", WZ_STR("arguments and environment take "),
+		        wz_str_u64(&a, total), WZ_STR(" bytes; the kernel takes "), wz_str_u64(&b, limit));
 	return 0;
 }

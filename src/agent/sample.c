@@ -40,7 +40,8 @@ static void *run(void *arg)
 		uint64_t at = now_us(), one = 1;
 		pthread_mutex_lock(&s->provider_lock);
 		int rc = s->provider->sample(s->source, at, &s->own, &err);
-		uint64_t next = s->provider->next_change_us ? s->provider->next_change_us(s->source, at) : UINT64_MAX;
+		uint64_t next =
+		        s->provider->next_change_us ? s->provider->next_change_us(s->source, at) : UINT64_MAX;
 		pthread_mutex_unlock(&s->provider_lock);
 		pthread_mutex_lock(&s->lock);
 		s->err = err;

@@ -48,7 +48,10 @@ struct shim {
 
 static uint64_t now_ms(void) { return wz_clock_monotonic_ns() / 1000000u; }
 
-static uint64_t after(uint64_t ms) { return now_ms() + (ms < 1000ULL * 86400 * 36500 ? ms : 1000ULL * 86400 * 36500); }
+static uint64_t after(uint64_t ms)
+{
+	return now_ms() + (ms < 1000ULL * 86400 * 36500 ? ms : 1000ULL * 86400 * 36500);
+}
 
 static void say(int fd, const char *text) { (void)!send(fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL); }
 
@@ -245,7 +248,8 @@ static void live_usage(struct shim *s)
 	s->st.mem_limit_bytes = u.mem_limit_bytes;
 	if (getrusage(RUSAGE_CHILDREN, &r) == 0) { /* only of those that have ended */
 		if (u.cpu_us < 0)
-			s->st.cpu_us = (r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1000000 + r.ru_utime.tv_usec + r.ru_stime.tv_usec;
+			s->st.cpu_us = (r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1000000 + r.ru_utime.tv_usec +
+			               r.ru_stime.tv_usec;
 		if (u.mem_peak_bytes < 0)
 			s->st.mem_peak_bytes = (int64_t)r.ru_maxrss * 1024;
 	}
@@ -280,7 +284,8 @@ static void request(struct shim *s, int fd, struct wz_str text)
 	if (id.len > 24)
 		return;
 	for (unsigned i = 0; i < want; i++) {
-		if (!text.ptr || wz_str_parse_u64(wz_str_split(&text, ' '), &a[i]) < 0 || (i == 0 && a[0] >= NSIG)) {
+		if (!text.ptr || wz_str_parse_u64(wz_str_split(&text, ' '), &a[i]) < 0 ||
+		        (i == 0 && a[0] >= NSIG)) {
 			answer(fd, id, "error BadRequest");
 			return;
 		}
@@ -324,7 +329,8 @@ static void on_connect(struct shim *s)
 	socklen_t len = sizeof who;
 	if (fd < 0)
 		return;
-	bool may = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 && (who.uid == 0 || who.uid == geteuid());
+	bool may =
+	        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 && (who.uid == 0 || who.uid == geteuid());
 	for (int i = 0; i < CLIENTS_MAX && may; i++) {
 		if (s->client[i] < 0) {
 			s->client[i] = fd;
@@ -391,13 +397,25 @@ static int launch(struct shim *s, struct wz_err *err)
 		return wz_err_set(err, -errno, "ForkFailed", WZ_STR("no descriptors left"));
 	(void)fcntl(out[1], F_SETPIPE_SZ, 1 << 20);
 	struct wz_proc_fd fds[] = {{out[1], 1}, {out[1], 2}};
-	struct wz_proc_spec p = {.argv = (const char *const *)s->spec.argv, .envp = (const char *const *)s->spec.env,
-	        .cwd = s->spec.cwd.len ? s->spec.cwd.ptr : NULL, .switch_user = s->spec.switch_user != 0,
-	        .uid = (uid_t)s->spec.uid, .gid = (gid_t)s->spec.gid, .groups = s->spec.groups,
-	        .n_groups = s->spec.n_groups, .umask = (int)s->spec.umask, .limits = s->spec.limits,
-	        .n_limits = s->spec.n_limits, .fds = fds, .n_fds = 2, .new_session = true,
-	        .no_new_privs = s->spec.no_new_privs != 0, .oom_score_adj = (int)s->spec.oom_score_adj,
-	        .nice = (int)s->spec.nice, .in_child = enter_cgroup, .ctx = s};
+	struct wz_proc_spec p = {.argv = (const char *const *)s->spec.argv,
+	        .envp = (const char *const *)s->spec.env,
+	        .cwd = s->spec.cwd.len ? s->spec.cwd.ptr : NULL,
+	        .switch_user = s->spec.switch_user != 0,
+	        .uid = (uid_t)s->spec.uid,
+	        .gid = (gid_t)s->spec.gid,
+	        .groups = s->spec.groups,
+	        .n_groups = s->spec.n_groups,
+	        .umask = (int)s->spec.umask,
+	        .limits = s->spec.limits,
+	        .n_limits = s->spec.n_limits,
+	        .fds = fds,
+	        .n_fds = 2,
+	        .new_session = true,
+	        .no_new_privs = s->spec.no_new_privs != 0,
+	        .oom_score_adj = (int)s->spec.oom_score_adj,
+	        .nice = (int)s->spec.nice,
+	        .in_child = enter_cgroup,
+	        .ctx = s};
 	pid_t pid;
 	rc = wz_proc_spawn(&p, &pid, err);
 	close(out[1]);
@@ -445,12 +463,13 @@ static void begin(struct shim *s)
 	wz_attempt_status_init(&s->st);
 	(void)snprintf(s->st.boot, sizeof s->st.boot, "%s", s->spec.boot.ptr ? s->spec.boot.ptr : "");
 	(void)snprintf(s->st.tracked, sizeof s->st.tracked, "%s",
-	        !tracked(s)                                                 ? "descendants"
-	                : s->spec.cgroup.facet[WZ_CG_TRACK].version == 1 ? "cgroup1"
-	                                                                  : "cgroup2");
+	        !tracked(s)                                      ? "descendants"
+	        : s->spec.cgroup.facet[WZ_CG_TRACK].version == 1 ? "cgroup1"
+	                                                         : "cgroup2");
 	s->st.started_us = wz_clock_wall_us();
 	if (s->spec.switch_user && geteuid() == 0)
-		(void)!setgroups(s->spec.n_groups, s->spec.groups); /* what we open as the user, we open with their groups */
+		(void)!setgroups(
+		        s->spec.n_groups, s->spec.groups); /* what we open as the user, we open with their groups */
 	s->sock = bind_at(SOCK_DGRAM, "run/sock");
 	if (s->sock >= 0 && s->spec.switch_user)
 		(void)!fchownat(AT_FDCWD, "run/sock", (uid_t)s->spec.uid, (gid_t)s->spec.gid, AT_SYMLINK_NOFOLLOW);

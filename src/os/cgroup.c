@@ -118,8 +118,8 @@ int wz_cgroup_create(const struct wz_cgroup *g, struct wz_err *err)
 			if (made[k])
 				rmdir(g->facet[k].dir);
 		}
-		return wz_err_set(err, rc, "CgroupFailed", WZ_STR("cannot make the cgroup "), wz_str(g->facet[i].dir),
-		        WZ_STR(": "), wz_str(strerrordesc_np(-rc)));
+		return wz_err_set(err, rc, "CgroupFailed", WZ_STR("cannot make the cgroup "),
+		        wz_str(g->facet[i].dir), WZ_STR(": "), wz_str(strerrordesc_np(-rc)));
 	}
 	return 0;
 }
@@ -194,8 +194,8 @@ int wz_cgroup_limit(const struct wz_cgroup *g, const struct wz_cgroup_limits *l,
 		}
 		int rc = table[i].set(at, table[i].value);
 		if (rc < 0)
-			return wz_err_set(err, rc, "CgroupFailed", WZ_STR("cannot limit "), wz_str(name), WZ_STR(" in "),
-			        wz_str(at->dir), WZ_STR(": "), wz_str(strerrordesc_np(-rc)));
+			return wz_err_set(err, rc, "CgroupFailed", WZ_STR("cannot limit "), wz_str(name),
+			        WZ_STR(" in "), wz_str(at->dir), WZ_STR(": "), wz_str(strerrordesc_np(-rc)));
 	}
 	return result;
 }
@@ -276,7 +276,8 @@ static int visit_tree(const char *dir, int sig)
 	if (!fts)
 		return -errno;
 	for (FTSENT *e; (e = fts_read(fts));) {
-		if (e->fts_info == FTS_NS || e->fts_info == FTS_DNR || (e->fts_level == 0 && e->fts_info == FTS_ERR)) {
+		if (e->fts_info == FTS_NS || e->fts_info == FTS_DNR ||
+		        (e->fts_level == 0 && e->fts_info == FTS_ERR)) {
 			if (e->fts_level == 0)
 				n = e->fts_errno == ENOENT ? -ENOENT : -EIO;
 			continue;

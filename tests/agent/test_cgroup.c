@@ -108,7 +108,8 @@ static void denies(struct wz_cgroup *g)
 	tap_require(wz_cgroup_create(g, &err) == 0, "create");
 	int rc = wz_cgroup_deny(g, d, 2, &err);
 	tap_eq_i64(rc, 0, "deny: %s", rc < 0 ? err.text : "");
-	tap_eq_i64(code_of(run_in(g, "head -c1 /dev/null && (head -c1 /dev/zero >/dev/null 2>&1 || exit 3)")), 3, "fence");
+	tap_eq_i64(code_of(run_in(g, "head -c1 /dev/null && (head -c1 /dev/zero >/dev/null 2>&1 || exit 3)")), 3,
+	        "fence");
 	tap_eq_i64(wz_cgroup_remove(g), 0, "remove");
 }
 
@@ -150,9 +151,10 @@ static void test_limits(void)
 
 static void test_parsers(void)
 {
-	struct wz_str text = WZ_STR("31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n"
-	                            "35 31 0:32 /docker/1 /sys/fs/c\\040g rw shared:7 master:2 - cgroup cgroup rw,memory\n"
-	                            "garbage\n41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw");
+	struct wz_str text =
+	        WZ_STR("31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n"
+	               "35 31 0:32 /docker/1 /sys/fs/c\\040g rw shared:7 master:2 - cgroup cgroup rw,memory\n"
+	               "garbage\n41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw");
 	struct wz_cgroup_mount m;
 	tap_require(wz_cgroup_next_mount(&text, &m) == 1, "first");
 	tap_eq_i64(m.version, 1, "v1");
@@ -181,7 +183,8 @@ static void test_parsers(void)
 static void test_proc(void)
 {
 	struct wz_proc_stat st;
-	tap_eq_i64(wz_proc_stat_parse(WZ_STR("12 (a) b (x) S 3 4 5 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 777 1 2"), &st), 0, "stat");
+	tap_eq_i64(wz_proc_stat_parse(WZ_STR("12 (a) b (x) S 3 4 5 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 777 1 2"), &st),
+	        0, "stat");
 	tap_eq_i64(st.ppid, 3, "ppid behind a name with parentheses");
 	tap_eq_i64(st.start_ticks, 777, "start");
 	tap_eq_i64(wz_proc_stat_parse(WZ_STR("12 (a) S 3"), &st), -EINVAL, "short");

@@ -172,9 +172,14 @@ static void test_wire_round_trip(void)
 	m.u.start.uid = 0;
 	m.u.start.script = WZ_STR("#!/bin/sh\necho \"\t\\\"\n");
 	round_trip(&m);
-	struct wz_wire_device d[] = {{.index = 1, .uuid = WZ_STR("GPU-1"), .name = WZ_STR("Tesla T4"), .bus = WZ_STR(""),
-	        .health = WZ_STR("ok"), .why = WZ_STR("")}};
-	struct wz_wire_node n[] = {{.name = WZ_STR("n"), .site = WZ_STR(""), .rack = WZ_STR(""), .devices = {1, d}}};
+	struct wz_wire_device d[] = {{.index = 1,
+	        .uuid = WZ_STR("GPU-1"),
+	        .name = WZ_STR("Tesla T4"),
+	        .bus = WZ_STR(""),
+	        .health = WZ_STR("ok"),
+	        .why = WZ_STR("")}};
+	struct wz_wire_node n[] = {
+	        {.name = WZ_STR("n"), .site = WZ_STR(""), .rack = WZ_STR(""), .devices = {1, d}}};
 	wz_wire_init(&m, WZ_WIRE_HELLO);
 	m.u.hello.nodes = (struct wz_wire_array){1, n};
 	round_trip(&m);
@@ -183,8 +188,9 @@ static void test_wire_round_trip(void)
 static void test_wire_bad(void)
 {
 	static const char *const bad[] = {"", "{", "[]", "{}", "{\"type\":\"nope\"}", "{\"type\":1}",
-	        "{\"type\":\"start\",\"job\":\"1\"}", "{\"type\":\"start\",\"argv\":[1]}", "{\"type\":\"start\",\"argv\":\"a\"}",
-	        "{\"type\":\"start\",\"argv\":[\"a\\u0000b\"]}", "{\"type\":\"start\",\"argv\":[{\"hex\":\"0\"}]}",
+	        "{\"type\":\"start\",\"job\":\"1\"}", "{\"type\":\"start\",\"argv\":[1]}",
+	        "{\"type\":\"start\",\"argv\":\"a\"}", "{\"type\":\"start\",\"argv\":[\"a\\u0000b\"]}",
+	        "{\"type\":\"start\",\"argv\":[{\"hex\":\"0\"}]}",
 	        "{\"type\":\"start\",\"argv\":[{\"hex\":\"00\"}]}", "{\"type\":\"start\",\"job\":1,\"job\":2}",
 	        "{\"type\":\"hello\",\"nodes\":[1]}", "{\"type\":\"ack\",\"re\":\"x\"}", "{\"type\":\"start\"} x"};
 	for (size_t i = 0; i < WZ_ARRAY_LEN(bad); i++) {
@@ -196,17 +202,25 @@ static void test_wire_bad(void)
 	struct wz_wire_msg m;
 	struct wz_err err;
 	int64_t id;
-	tap_eq_i64(wz_wire_parse(WZ_STR("{\"type\":\"start\",\"id\":77,\"job\":{}}"), &arena, &m, &id, &err), -EBADMSG, "bad");
+	tap_eq_i64(wz_wire_parse(WZ_STR("{\"type\":\"start\",\"id\":77,\"job\":{}}"), &arena, &m, &id, &err),
+	        -EBADMSG, "bad");
 	tap_eq_i64(id, 77, "the id of a bad message, to answer it");
-	tap_eq_i64(wz_wire_parse(WZ_STR("{\"type\":\"list\",\"id\":1,\"later\":[{}]}"), &arena, &m, &id, &err), 0, "unknown keys");
+	tap_eq_i64(wz_wire_parse(WZ_STR("{\"type\":\"list\",\"id\":1,\"later\":[{}]}"), &arena, &m, &id, &err), 0,
+	        "unknown keys");
 }
 
 /* --- files of an attempt -------------------------------------------------------------------------------------- */
 
 static void test_attempt_files(void)
 {
-	struct wz_attempt_spec s = {.umask = 022, .cwd = WZ_STR("/a b"), .log_dir = WZ_STR("/l"), .log_name = WZ_STR("x"),
-	        .boot = WZ_STR("b"), .node = WZ_STR("n"), .grace_ms = INT64_MAX, .preempt_ack = 2};
+	struct wz_attempt_spec s = {.umask = 022,
+	        .cwd = WZ_STR("/a b"),
+	        .log_dir = WZ_STR("/l"),
+	        .log_name = WZ_STR("x"),
+	        .boot = WZ_STR("b"),
+	        .node = WZ_STR("n"),
+	        .grace_ms = INT64_MAX,
+	        .preempt_ack = 2};
 	const char *argv[] = {"a", "", "b\nc=d"}, *env[] = {"A=1", "B=\n"};
 	gid_t groups[] = {1, 4294967294u};
 	struct wz_buf a, b;
@@ -256,7 +270,8 @@ static void test_joblog(void)
 		char all[4000], file[5000];
 		size_t head = round % 7 * 40, tail = round % 5 * 60, n = 0, seen = 0;
 		(void)snprintf(text, sizeof text, "log%u", round);
-		tap_require(wz_joblog_open(&l, fd, text, head, tail, (uid_t)-1, (gid_t)-1, false, &err) == 0, "open");
+		tap_require(
+		        wz_joblog_open(&l, fd, text, head, tail, (uid_t)-1, (gid_t)-1, false, &err) == 0, "open");
 		while (n < 1 + round * 12 && n < sizeof all) {
 			seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
 			size_t k = 1 + (seed >> 33) % 90;
@@ -282,7 +297,8 @@ static void test_joblog(void)
 		if ((head || tail) && n > h + t) {
 			tap_eq_i64(gap.bytes, n - h - t, "left out, round %u", round);
 			tap_eq_i64(size, h + t + gap.marker_bytes, "size");
-			tap_ok(memcmp(file, all, h) == 0 && memcmp(file + size - t, all + n - t, t) == 0, "head and tail");
+			tap_ok(memcmp(file, all, h) == 0 && memcmp(file + size - t, all + n - t, t) == 0,
+			        "head and tail");
 			tap_eq_i64(wz_joblog_closed_offset(&gap, n), size, "where the end is now");
 		} else {
 			tap_eq_i64(size, n, "all is there, round %u", round);
