@@ -3,7 +3,10 @@
 #include "cli/cli.h"
 
 static const struct wz_verb *const verbs[] = {
+        &wz_verb_sim_churn,
         &wz_verb_sim_pack,
+        &wz_verb_sim_report,
+        &wz_verb_sim_bound,
         NULL,
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `wz sim pack`: the inflation experiment over placements, pod lists and seeds. */
-#include "cli/cli.h"
+#include "cli/sim_bound.h"
+#include "cli/sim_common.h"
 #include "os/file.h"
 #include "os/pool.h"
 #include "os/tty.h"
@@ -8,18 +9,17 @@
 #include "sim/packset.h"
 #include "sim/report.h"
 
-#include <signal.h>
 #include <unistd.h>
 
-#define LISTS_MAX 64u
 #define TEXT_MAX ((size_t)1 << 30)
 
 struct args {
 	struct wz_list nodes, pods, trace, placement;
 	struct wz_range seeds;
 	uint64_t workers, loss, twice, refuse, delay;
-	struct wz_str csv, html;
-	bool jsonl, list, no_index, check, quiet;
+	uint64_t hold, explain, explain_at;
+	struct wz_str csv, html, order, teach;
+	bool jsonl, list, no_index, check, quiet, bound, power;
 };
 
 static const struct wz_opt opts[] = {
@@ -27,7 +27,7 @@ static const struct wz_opt opts[] = {
 	{"pods", 'p', WZ_OPT_LIST, "FILE", "the pods; several: one experiment each", offsetof(struct args, pods), 0},
 	{"trace", 't', WZ_OPT_LIST, "FILE", "one file with nodes and work, instead of the two",
 	 offsetof(struct args, trace), 0},
-	{"placement", 'P', WZ_OPT_LIST, "NAME,...", "policies to run; `all`; default jigsaw (see --list)",
+	{"placement", 'P', WZ_OPT_LIST, "NAME,...", "policies to run, with parameters (jigsaw:power=0.2); `all`; see --list",
 	 offsetof(struct args, placement), 0},
 	{"seeds", 's', WZ_OPT_RANGE, "A-B", "seeds of arrivals and node order; default 42", offsetof(struct args, seeds),
 	 UINT32_MAX},
@@ -38,6 +38,17 @@ static const struct wz_opt opts[] = {
 	{"html", 0, WZ_OPT_STRING, "FILE", "write a report: curves, refusals, where idle devices are",
 	 offsetof(struct args, html), 0},
 	{"list", 'l', WZ_OPT_FLAG, NULL, "list the placement policies", offsetof(struct args, list), 0},
+	{"bound", 'b', WZ_OPT_FLAG, NULL, "show what no policy can exceed (an LP bound)", offsetof(struct args, bound), 0},
+	{"hold-prefix", 0, WZ_OPT_U64, "PERCENT", "the bound when what arrived until then is held; implies --bound",
+	 offsetof(struct args, hold), 130},
+	{"order", 0, WZ_OPT_STRING, "NAME", "arrivals: shuffled, file, largest-first, smallest-first",
+	 offsetof(struct args, order), 0},
+	{"teach", 0, WZ_OPT_STRING, "FILE", "policies first see this work come and go", offsetof(struct args, teach), 0},
+	{"power", 0, WZ_OPT_FLAG, NULL, "measure power and price too", offsetof(struct args, power), 0},
+	{"explain", 0, WZ_OPT_U64, "N", "the reasons of N placements in words, for the first seed", offsetof(struct args, explain),
+	 1000000},
+	{"explain-at", 0, WZ_OPT_U64, "PERCENT", "from this percent of arrivals on; default 90",
+	 offsetof(struct args, explain_at), 130},
 	{"check", 0, WZ_OPT_FLAG, NULL, "check all invariants after every arrival (slow)", offsetof(struct args, check), 0},
 	{"no-index", 0, WZ_OPT_FLAG, NULL, "look at every node for every decision (slow; the same result)",
 	 offsetof(struct args, no_index), 0},
@@ -52,103 +63,20 @@ static const struct wz_opt opts[] = {
 	WZ_OPT_END
 };
 
-/* ---- progress and interruption ---- */
-
-static atomic_int interrupted;
-
-static void on_interrupt(int sig)
-{
-	(void)sig;
-	atomic_store(&interrupted, 1);
-}
-
-struct progress { uint32_t before, all, last; };
-
-static void show_progress(void *ctx, uint32_t done, uint32_t all)
-{
-	const struct progress *p = ctx;
-	uint32_t now = p->before + done, width = 40, full = (uint32_t)((uint64_t)width * now / p->all);
-	char scratch[160];
-	struct wz_buf b;
-
-	(void)all;
-	wz_buf_init_fixed(&b, scratch, sizeof(scratch));
-	wz_buf_addz(&b, "\r[");
-	for (uint32_t i = 0; i < width; i++)
-		wz_buf_addc(&b, i < full ? '#' : '.');
-	wz_buf_addz(&b, "] ");
-	wz_buf_add_u64(&b, now);
-	wz_buf_addz(&b, " of ");
-	wz_buf_add_u64(&b, p->all);
-	wz_buf_addz(&b, now == p->all ? " runs\r\033[K" : " runs");
-	(void)wz_fd_write_all(STDERR_FILENO, wz_buf_str(&b));
-}
-
-/* ---- input ---- */
-
-/* The name of a list: the file's, without folder, ".csv" and the openb prefix. */
-static struct wz_str trace_name(struct wz_str path)
-{
-	struct wz_str name = path, prefix = WZ_STR("openb_pod_list_"), suffix = WZ_STR(".csv");
-
-	while (name.ptr)
-		path = wz_str_split(&name, '/');
-	if (wz_str_starts(path, prefix))
-		path = (struct wz_str){path.ptr + prefix.len, path.len - prefix.len};
-	if (path.len > suffix.len && wz_str_eq((struct wz_str){path.ptr + path.len - suffix.len, suffix.len}, suffix))
-		path.len -= suffix.len;
-	return path;
-}
-
-static int expand(struct wz_list *placement, const char **ret, uint32_t *ret_n, struct wz_err *err)
-{
-	struct wz_list all = {0};
-
-	for (uint32_t i = 0; wz_policies[i]; i++)
-		all.item[all.n++] = wz_str(wz_policies[i]->name);
-	if (placement->n == 0)
-		placement->item[placement->n++] = wz_str(wz_policies[0]->name);
-	if (placement->n == 1 && wz_str_eq(placement->item[0], WZ_STR("all")))
-		*placement = all;
-	for (*ret_n = 0; *ret_n < placement->n; ++*ret_n) {
-		const struct wz_policy *p = wz_policy_find(placement->item[*ret_n]);
-		if (!p)
-			return wz_err_set(err, -ENOENT, "UnknownPolicy", WZ_STR("no placement policy is named \""),
-			                  placement->item[*ret_n], WZ_STR("\"; `wz sim pack --list` shows them"));
-		ret[*ret_n] = p->name;
-	}
-	return 0;
-}
-
-static int list_policies(struct wz_cli *cli)
-{
-	for (uint32_t i = 0; wz_policies[i]; i++) {
-		size_t from = cli->out.len;
-		wz_buf_addz(&cli->out, wz_policies[i]->name);
-		while (cli->out.len - from < 22)
-			wz_buf_addc(&cli->out, ' ');
-		wz_buf_addz(&cli->out, wz_policies[i]->summary);
-		wz_buf_addc(&cli->out, '\n');
-	}
-	return WZ_EXIT_OK;
-}
-
 /* ---- one list ---- */
 
 /* A list with its cluster, and the runs on it; all are kept until the report is written. */
 struct list {
-	struct wz_catalogue catalogue;
-	struct wz_sim_nodes nodes;
-	struct wz_sim_tasks tasks;
-	struct wz_pack_input in;
+	struct wz_sim_input input;
+	struct wz_sim_tasks lessons;
 	struct wz_packset set;
-	bool opened, ready;
+	struct wz_cli_bound bound;
 };
 
 struct job {
 	struct wz_cli *cli;
 	const struct args *a;
-	struct progress progress;
+	struct wz_sim_progress progress;
 	struct wz_packset base;
 	struct list *list;
 	uint32_t n;
@@ -159,41 +87,28 @@ static void close_lists(struct job *j)
 	const struct wz_mem *mem = j->cli->mem;
 
 	for (uint32_t i = 0; i < j->n; i++) {
-		struct list *l = &j->list[i];
-		if (!l->opened)
-			continue;
-		wz_packset_release(&l->set, mem);
-		if (l->ready)
-			wz_pack_input_release(&l->in);
-		wz_sim_tasks_release(&l->tasks);
-		wz_sim_nodes_release(&l->nodes);
-		wz_catalogue_release(&l->catalogue);
+		wz_packset_release(&j->list[i].set, mem);
+		if (j->list[i].input.opened)
+			wz_sim_tasks_release(&j->list[i].lessons);
+		wz_sim_input_close(&j->list[i].input);
 	}
 	wz_mem_free(mem, j->list, j->n * sizeof(*j->list));
 }
 
 static int open_list(struct job *j, struct list *l, struct wz_str path, struct wz_err *err)
 {
-	const struct wz_mem *mem = j->cli->mem;
-	const char *file[LISTS_MAX + 1];
-	uint32_t n = 0;
-	int r = wz_catalogue_init(&l->catalogue, mem);
+	int r;
 
-	if (r < 0)
-		return wz_err_set(err, r, "OutOfMemory", WZ_STR("no memory"));
-	for (uint32_t k = 0; k < j->a->nodes.n; k++)
-		file[n++] = j->a->nodes.item[k].ptr; /* views of argv: terminated */
-	file[n++] = path.ptr;
-	wz_sim_nodes_init(&l->nodes, mem, &l->catalogue);
-	wz_sim_tasks_init(&l->tasks, mem);
-	l->opened = true;
 	l->set = j->base;
-	l->set.trace = trace_name(path);
-	l->set.in = &l->in;
-	r = wz_trace_load(file, n, NULL, mem, &l->nodes, &l->tasks, err);
-	if (r == 0)
-		r = wz_pack_input_make(&l->nodes, &l->tasks, mem, &l->in, err);
-	l->ready = r == 0;
+	l->set.trace = wz_sim_trace_name(path);
+	l->set.in = &l->input.in;
+	r = wz_sim_input_open(&l->input, &j->a->nodes, path, j->cli->mem, err);
+	if (l->input.opened)
+		wz_sim_tasks_init(&l->lessons, j->cli->mem);
+	if (r == 0 && j->a->teach.len) {
+		r = wz_sim_input_more(&l->input, j->a->teach, &l->lessons, err);
+		l->set.base.teach = &l->lessons;
+	}
 	return r;
 }
 
@@ -208,20 +123,28 @@ static int run_all(struct job *j, const struct wz_list *lists, struct wz_err *er
 		r = open_list(j, &j->list[i], lists->item[i], err);
 	for (uint32_t i = 0; r == 0 && i < lists->n; i++) {
 		j->progress.before = i * runs;
-		r = wz_packset_run(&j->list[i].set, j->cli->mem, err);
+		if (j->a->bound)
+			r = wz_cli_bound_of(&j->list[i].set, (uint32_t)j->a->hold, j->cli->mem, &j->list[i].bound, err);
+		if (r == 0)
+			r = wz_packset_run(&j->list[i].set, j->cli->mem, err);
 	}
 	return r;
 }
 
 /* ---- output ---- */
 
-static void print_list(const struct job *j, const struct wz_packset *s, bool first)
+static void print_list(const struct job *j, const struct list *l, bool first)
 {
+	const struct wz_packset *s = &l->set;
 	struct wz_buf *out = &j->cli->out;
 
 	if (j->a->jsonl) {
 		for (uint32_t i = 0; i < wz_packset_runs(s); i++)
 			wz_packset_jsonl(s, i, out);
+		if (j->a->bound)
+			wz_cli_bound_jsonl(&l->bound, out);
+		if (j->a->power)
+			wz_packset_draw_jsonl(s, out);
 		return;
 	}
 	wz_buf_addz(out, first ? "" : "\n");
@@ -236,6 +159,12 @@ static void print_list(const struct job *j, const struct wz_packset *s, bool fir
 	wz_buf_add_u64(out, s->seed_to - s->seed_from + 1);
 	wz_buf_addz(out, s->seed_to > s->seed_from ? " seeds\n" : " seed\n");
 	wz_packset_table(s, out);
+	if (j->a->bound)
+		wz_cli_bound_row(&l->bound, wz_packset_name_width(s), out);
+	if (j->a->power) {
+		wz_buf_addc(out, '\n');
+		wz_packset_draw_table(s, out);
+	}
 }
 
 static int write_file(struct wz_buf *b, struct wz_str path, struct wz_err *err)
@@ -258,25 +187,38 @@ static int write_csv(const struct job *j, struct wz_err *err)
 
 static int write_html(const struct job *j, struct wz_str how, struct wz_err *err)
 {
-	struct wz_report_set set[LISTS_MAX] = {0};
+	struct wz_report_set set[WZ_SIM_LISTS_MAX] = {0};
 	struct wz_report report = {.set = set, .n_sets = j->n, .how = how, .version = wz_str(wz_version)};
 	struct wz_buf b;
 
 	for (uint32_t i = 0; i < j->n; i++)
-		set[i].runs = &j->list[i].set;
+		set[i] = (struct wz_report_set){.runs = &j->list[i].set,
+			.bound = j->a->bound ? j->list[i].bound.pct : NULL};
 	wz_buf_init(&b, j->cli->mem, WZ_REPORT_BYTES_MAX);
 	wz_report_html(&report, &b);
 	return write_file(&b, j->a->html, err);
 }
 
-/* The command as it was typed. */
-static void command_line(struct wz_buf *b, int argc, char **argv)
+static int explain(const struct job *j, const struct wz_packset *s, struct wz_err *err)
 {
-	wz_buf_addz(b, "wz sim pack");
-	for (int i = 0; i < argc; i++) {
-		wz_buf_addc(b, ' ');
-		wz_buf_addz(b, argv[i]);
+	struct wz_pack_result *result = wz_mem_alloc(j->cli->mem, sizeof(*result));
+	int r = result ? 0 : wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory"));
+
+	for (uint32_t p = 0; r == 0 && p < s->n_placements; p++) {
+		struct wz_pack_options o = s->base;
+		o.placement = s->placement[p];
+		o.seed = s->seed_from;
+		o.no_curves = true;
+		o.explain = (uint32_t)j->a->explain;
+		o.explain_at = (uint32_t)j->a->explain_at;
+		o.words = &j->cli->out;
+		wz_buf_addc(o.words, '\n');
+		wz_buf_addz(o.words, o.placement);
+		wz_buf_addz(o.words, " explains:\n");
+		r = wz_pack_run(s->in, &o, j->cli->mem, result, err);
 	}
+	wz_mem_free(j->cli->mem, result, sizeof(*result));
+	return r;
 }
 
 static int output(const struct job *j, struct wz_str how, struct wz_err *err)
@@ -284,28 +226,34 @@ static int output(const struct job *j, struct wz_str how, struct wz_err *err)
 	int r = 0;
 
 	for (uint32_t i = 0; i < j->n; i++)
-		print_list(j, &j->list[i].set, i == 0);
-	if (j->a->csv.len)
+		print_list(j, &j->list[i], i == 0);
+	for (uint32_t i = 0; r == 0 && j->a->explain && i < j->n; i++)
+		r = explain(j, &j->list[i].set, err);
+	if (r == 0 && j->a->csv.len)
 		r = write_csv(j, err);
 	if (r == 0 && j->a->html.len)
 		r = write_html(j, how, err);
 	return r;
 }
 
-static int check_args(const struct wz_verb *v, struct args *a, int operands, const struct wz_list **ret_lists)
+static int check_args(const struct wz_verb *v, struct args *a, int operands, const struct wz_list **ret_lists,
+                      enum wz_arrive_order *ret_order)
 {
-	*ret_lists = a->trace.n ? &a->trace : &a->pods;
-	if (operands)
-		return wz_cli_usage(v, "sim pack takes options only: --nodes FILE --pods FILE");
-	if (a->trace.n && (a->nodes.n || a->pods.n))
-		return wz_cli_usage(v, "give --trace, or --nodes and --pods");
-	if (!a->trace.n && (!a->nodes.n || !a->pods.n))
-		return wz_cli_usage(v, "both --nodes FILE and --pods FILE are needed (or --trace FILE)");
-	if (a->nodes.n > LISTS_MAX || (*ret_lists)->n > LISTS_MAX)
-		return wz_cli_usage(v, "at most 64 files");
-	if (a->twice && !a->delay)
-		return wz_cli_usage(v, "--ack-twice needs --ack-delay");
-	return 0;
+	int r = wz_sim_check_files(v, &a->nodes, &a->pods, &a->trace, operands, ret_lists);
+
+	if (r == 0)
+		r = wz_sim_check_seeds(v, &a->seeds);
+	a->bound = a->bound || a->hold;
+	if (r == 0 && a->jsonl && a->explain)
+		r = wz_cli_usage(v, "--explain is for people: not with --jsonl");
+	while (r == 0 && a->order.len && !wz_str_eq(a->order, wz_str(wz_arrive_order_name[*ret_order])))
+		if (++*ret_order == WZ_ARRIVE_ORDERS)
+			r = wz_cli_usage(v, "--order is shuffled, file, largest-first or smallest-first");
+	if (r == 0 && a->bound && *ret_order != WZ_ARRIVE_SHUFFLED)
+		r = wz_cli_usage(v, "--bound is for shuffled arrivals");
+	if (r == 0 && a->twice && !a->delay)
+		r = wz_cli_usage(v, "--ack-twice needs --ack-delay");
+	return r;
 }
 
 static void fill_base(struct job *j)
@@ -315,12 +263,13 @@ static void fill_base(struct job *j)
 	j->base.seed_from = a->seeds.first;
 	j->base.seed_to = a->seeds.last;
 	j->base.workers = (uint32_t)a->workers;
-	j->base.stop = &interrupted;
-	j->base.base = (struct wz_pack_options){.no_index = a->no_index, .check = a->check,
+	j->base.stop = &wz_sim_interrupted;
+	j->base.base = (struct wz_pack_options){.no_index = a->no_index, .check = a->check, .draw = a->power,
+		.order = j->base.base.order,
 		.faults = {.delay_us = a->delay, .loss_ppm = (uint32_t)a->loss, .twice_ppm = (uint32_t)a->twice,
 			   .refuse_ppm = (uint32_t)a->refuse}};
 	if (!a->quiet && wz_tty_is(STDERR_FILENO)) {
-		j->base.progress = show_progress;
+		j->base.progress = wz_sim_show_progress;
 		j->base.progress_ctx = &j->progress;
 	}
 }
@@ -331,7 +280,7 @@ static int run(struct job *j, const struct wz_list *lists, struct wz_str how)
 	int r;
 
 	fill_base(j);
-	signal(SIGINT, on_interrupt);
+	wz_sim_catch_interrupt();
 	j->n = lists->n;
 	j->list = wz_mem_zalloc(j->cli->mem, j->n * sizeof(*j->list));
 	if (!j->list) {
@@ -349,27 +298,30 @@ static int run(struct job *j, const struct wz_list *lists, struct wz_str how)
 
 static int sim_pack(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
 {
-	struct args a = {.seeds = {42, 42}};
+	struct args a = {.seeds = {42, 42}, .explain_at = 90};
 	const char *placement[WZ_LIST_MAX];
 	const struct wz_list *lists = NULL;
 	struct job j = {.cli = cli, .a = &a};
 	struct wz_err err = {0};
+	struct wz_arena arena;
 	struct wz_buf how;
 	int r;
 
+	wz_arena_init(&arena, cli->mem, 1024);
 	wz_buf_init(&how, cli->mem, 65536);
-	command_line(&how, argc, argv);
+	wz_sim_command_line("wz sim pack", argc, argv, &how);
 	r = wz_cli_opts(v, &a, argc, argv);
 	if (r < 0) {
 		r = WZ_EXIT_USAGE;
 	} else if (a.list) {
-		r = list_policies(cli);
-	} else if ((r = check_args(v, &a, r, &lists)) == 0) {
-		r = expand(&a.placement, placement, &j.base.n_placements, &err);
+		r = wz_sim_list_policies(cli);
+	} else if ((r = check_args(v, &a, r, &lists, &j.base.base.order)) == 0) {
+		r = wz_sim_placements(&a.placement, &arena, placement, &j.base.n_placements, &err);
 		j.base.placement = placement;
 		r = r < 0 ? wz_cli_usage(v, err.text) : run(&j, lists, wz_buf_str(&how));
 	}
 	wz_buf_release(&how);
+	wz_arena_release(&arena);
 	return r;
 }
 

@@ -10,7 +10,8 @@
 
 /* A deadline of the core's own, not of an effect: the time limit of a running job. Its id cannot clash with effects. */
 #define FLIGHT_TIME_LIMIT 0u
-#define LIMIT_ID(job) ((1ULL << 63) | (job)->seq)
+#define LIMIT_ID_BIT (1ULL << 63)
+#define LIMIT_ID(job) (LIMIT_ID_BIT | (job)->seq)
 
 static int no_memory(struct wz_err *err, int r)
 {
@@ -80,11 +81,14 @@ static void want_stop(struct wz_core *c, uint32_t task)
 
 	if (t->state == WZ_TASK_STOPPING || t->observed)
 		return;
+	c->jobs.job[t->job].running -= t->state == WZ_TASK_RUNNING;
 	t->state = WZ_TASK_STOPPING;
 	wz_check(c->n_stop < c->stop_cap); /* room is made when a task is placed */
 	c->stop_wanted[c->n_stop++] = task;
 	wz_task_rehash(c, task);
 }
+
+static void settle(struct wz_core *c, uint32_t slot);
 
 /* The task holds nothing any more. Ends the job when it was the last. */
 static void release_task(struct wz_core *c, uint32_t task, enum wz_task_state state)
@@ -103,10 +107,12 @@ static void release_task(struct wz_core *c, uint32_t task, enum wz_task_state st
 	wz_task_rehash(c, task);
 	j->placed--;
 	j->done += state == WZ_TASK_DONE;
-	if (j->placed == 0)
+	if (j->placed == 0) {
 		finish_job(c, t->job);
-	else
-		wz_job_rehash(c, t->job);
+		return;
+	}
+	settle(c, t->job); /* the others may have been waiting for this one alone */
+	wz_job_rehash(c, t->job);
 }
 
 /* The attempt as a whole ends: whatever still holds something must be stopped. The first reason stands. */
@@ -117,6 +123,7 @@ static void end_attempt(struct wz_core *c, uint32_t slot, enum wz_end end, bool 
 	if (j->state == WZ_JOB_ENDING) {
 		j->requeue = j->requeue && requeue; /* a cancel wins over a requeue */
 	} else {
+		drop_flight(c, LIMIT_ID(j)); /* a limit on an attempt that is over must not undo its requeue */
 		j->state = WZ_JOB_ENDING;
 		j->end = (uint8_t)end;
 		j->requeue = requeue;
@@ -127,6 +134,19 @@ static void end_attempt(struct wz_core *c, uint32_t slot, enum wz_end end, bool 
 	wz_job_rehash(c, slot);
 }
 
+/* All that was placed runs: the commit window is over. A gang that has less than its minimum now, because its plan was
+ * applied in part, starts anew (I4). */
+static void settle(struct wz_core *c, uint32_t slot)
+{
+	struct wz_job *j = &c->jobs.job[slot];
+
+	if (j->state != WZ_JOB_STARTING || j->running != j->placed)
+		return;
+	j->state = WZ_JOB_RUNNING;
+	if (j->placed + j->done < j->tasks_min)
+		end_attempt(c, slot, WZ_END_LAUNCH_FAILED, true);
+}
+
 /* A task is gone without having done its work. */
 static void lose_task(struct wz_core *c, uint32_t task, enum wz_end end, bool requeue)
 {
@@ -134,6 +154,7 @@ static void lose_task(struct wz_core *c, uint32_t task, enum wz_end end, bool re
 	struct wz_job *j = &c->jobs.job[slot];
 	bool enough = j->placed + j->done > j->tasks_min; /* an elastic job goes on with fewer */
 
+	requeue = requeue && !c->jobs.task[task].observed; /* foreign work is not ours to start again */
 	if (j->state == WZ_JOB_ENDING) {
 		release_task(c, task, WZ_TASK_NONE);
 	} else if (enough && requeue) {
@@ -161,8 +182,8 @@ static int start_running(struct wz_core *c, uint32_t task, struct wz_err *err)
 	t->effect = 0;
 	t->state = WZ_TASK_RUNNING;
 	wz_task_rehash(c, task);
-	if (++j->running + j->done == j->placed + j->done && j->state == WZ_JOB_STARTING)
-		j->state = WZ_JOB_RUNNING;
+	j->running++;
+	settle(c, t->job);
 	wz_job_rehash(c, t->job);
 	return 0;
 }
@@ -187,13 +208,28 @@ static void expire(struct wz_core *c)
 		if (x.kind == WZ_EF_START) {
 			end_attempt(c, t->job, WZ_END_LAUNCH_FAILED, true);
 		} else {
+			wz_check(c->n_stop < c->stop_cap);
 			c->stop_wanted[c->n_stop++] = x.task;
-			wz_check(c->n_stop <= c->stop_cap);
 		}
 	}
 }
 
 /* ---- events about time and rules ---- */
+
+/* A profile comes from a parser or from a journal: what the code relies on is checked again. */
+static int check_profile(const struct wz_profile *p, struct wz_err *err)
+{
+	const uint64_t bytes_max = (uint64_t)WZ_BYTES_MAX;
+
+	if (!p || p->tasks_min < 1 || p->tasks_max < p->tasks_min || p->tasks_max > WZ_JOB_TASKS_MAX)
+		return wz_err_set(err, -EINVAL, "BadProfile", WZ_STR("a job needs 1 to 65536 tasks"));
+	if (p->gpus > WZ_NODE_DEVICES_MAX || p->share_milli >= WZ_WHOLE || (p->gpus && p->share_milli) ||
+	    p->gpu_mem_bytes > bytes_max || p->gpu_mem_total_bytes > bytes_max || p->cu_milli > (uint64_t)WZ_CPU_MILLI_MAX ||
+	    p->cpu_milli > (uint64_t)WZ_CPU_MILLI_MAX || p->mem_bytes > bytes_max || p->n_types > WZ_PROFILE_TYPES_MAX ||
+	    (unsigned)p->link > WZ_LINK_RACK || p->free_pct > 100 || (unsigned)p->kind > WZ_KIND_SERVICE)
+		return wz_err_set(err, -EINVAL, "BadProfile", WZ_STR("the profile is out of range"));
+	return 0;
+}
 
 static int on_time(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
 {
@@ -214,16 +250,18 @@ static int on_step(struct wz_core *c, const struct wz_event *e, struct wz_err *e
 
 static int on_policy(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
 {
-	const struct wz_policy *p = wz_policy_find(e->u.policy.name);
+	struct wz_variant v;
 	void *state = NULL;
+	int r = wz_variant_parse(e->u.policy.name, &v, err);
 
-	if (!p)
-		return wz_err_set(err, -ENOENT, "UnknownPolicy", WZ_STR("there is no policy named "), e->u.policy.name);
-	if (p->state_size && !(state = wz_mem_zalloc(&c->mem, p->state_size)))
+	if (r < 0)
+		return r;
+	if (v.policy->state_size && !(state = wz_mem_zalloc(&c->mem, v.policy->state_size)))
 		return no_memory(err, -ENOMEM);
+	wz_variant_begin(&v, state);
 	if (c->policy->state_size)
 		wz_mem_free(&c->mem, c->policy_state, c->policy->state_size);
-	c->policy = p;
+	c->policy = v.policy;
 	c->policy_state = state;
 	c->epoch++;
 	wz_core_prepare(c);
@@ -233,8 +271,15 @@ static int on_policy(struct wz_core *c, const struct wz_event *e, struct wz_err 
 static int on_workload(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
 {
 	struct wz_demand *d = &c->demand;
-	int r = wz_grow(&c->mem, &d->stated, &d->stated_cap, e->u.workload.n, sizeof(*d->stated));
 	wz_shape_id id;
+	int r = 0;
+
+	if (e->u.workload.n > WZ_SHAPES_MAX || (e->u.workload.n && (!e->u.workload.profile || !e->u.workload.weight)))
+		return wz_err_set(err, -EINVAL, "BadWorkload", WZ_STR("a workload needs a profile and a weight for each shape"));
+	for (uint32_t i = 0; i < e->u.workload.n; i++)
+		if ((r = check_profile(&e->u.workload.profile[i], err)) < 0)
+			return r;
+	r = wz_grow(&c->mem, &d->stated, &d->stated_cap, e->u.workload.n, sizeof(*d->stated));
 
 	for (uint32_t i = 0; r == 0 && i < e->u.workload.n; i++) /* all shapes exist before anything changes */
 		r = wz_shape_register(c, &e->u.workload.profile[i], &id);
@@ -302,7 +347,7 @@ static int on_node_left(struct wz_core *c, const struct wz_event *e, struct wz_e
 	wz_model_node_left(&c->model, node);
 	/* Two passes: ending a job may release other tasks of this node, so start over from the head each time. */
 	for (t = c->model.node[node].head_task; t != WZ_ID_NONE; t = next) {
-		lose_task(c, t, WZ_END_NODE_LOST, !c->jobs.task[t].observed);
+		lose_task(c, t, WZ_END_NODE_LOST, true);
 		next = c->model.node[node].head_task;
 	}
 	node_rehash(c, node);
@@ -378,13 +423,10 @@ static int reserve_job(struct wz_core *c, uint32_t n_tasks)
 
 static int check_submit(const struct wz_core *c, const struct wz_ev_submit *s, struct wz_err *err)
 {
-	const struct wz_profile *p = s->profile;
+	int r = check_profile(s->profile, err);
 
-	if (!p || p->tasks_min < 1 || p->tasks_max < p->tasks_min || p->tasks_max > WZ_JOB_TASKS_MAX)
-		return wz_err_set(err, -EINVAL, "BadProfile", WZ_STR("a job needs 1 to 65536 tasks"));
-	if (p->gpus > WZ_NODE_DEVICES_MAX || p->share_milli >= WZ_WHOLE || p->cpu_milli > (uint64_t)WZ_CPU_MILLI_MAX ||
-	    p->mem_bytes > (uint64_t)WZ_BYTES_MAX)
-		return wz_err_set(err, -EINVAL, "BadProfile", WZ_STR("the profile is out of range"));
+	if (r < 0)
+		return r;
 	if (wz_jobs_find(c, s->job) != WZ_ID_NONE)
 		return wz_err_set(err, -EEXIST, "JobExists", WZ_STR("a live job has that number"));
 	return 0;
@@ -402,8 +444,7 @@ static void count_demand(struct wz_core *c, wz_shape_id shape, uint32_t tasks)
 	c->sum += wz_hash_u64(c->shape_hash[shape.v] ^ 0xdeULL, *n);
 	if (c->policy->observe) {
 		c->policy->observe(c->policy_state, &ctx, shape, tasks);
-		c->policy_hash = wz_hash_str(wz_hash_str(0, wz_str(c->policy->name)),
-		                             (struct wz_str){c->policy_state, c->policy->state_size});
+		c->policy_hash = wz_policy_hash(c->policy, c->policy_state);
 	}
 	if (epoch)
 		wz_core_prepare(c);
@@ -469,6 +510,8 @@ static int on_edited(struct wz_core *c, const struct wz_event *e, struct wz_err 
 	shape.v = j->shape;
 	if (j->state != WZ_JOB_WAITING && j->state != WZ_JOB_HELD)
 		return wz_err_set(err, -EINVAL, "NotWaiting", WZ_STR("only a job that has not started can be edited"));
+	if (e->u.edit.profile && (r = check_profile(e->u.edit.profile, err)) < 0)
+		return r;
 	if (e->u.edit.profile && (e->u.edit.profile->tasks_min != j->tasks_min ||
 	                          e->u.edit.profile->tasks_max != j->tasks_max))
 		return wz_err_set(err, -EINVAL, "BadEdit", WZ_STR("the number of tasks cannot be edited"));
@@ -485,8 +528,11 @@ static int on_edited(struct wz_core *c, const struct wz_event *e, struct wz_err 
 	j->shape = shape.v;
 	j->class_id = class_id;
 	j->priority = e->u.edit.priority;
-	if (e->u.edit.profile)
+	if (e->u.edit.profile) {
 		j->time_limit_us = e->u.edit.profile->time_us;
+		j->kind = (uint8_t)e->u.edit.profile->kind;
+		j->preempt = e->u.edit.profile->preempt;
+	}
 	if (j->state == WZ_JOB_WAITING)
 		wz_order_add(c, slot);
 	wz_job_rehash(c, slot);
@@ -571,10 +617,10 @@ static int on_observed(struct wz_core *c, const struct wz_event *e, struct wz_er
 	struct wz_job *j;
 	int r;
 
-	if (!node_known(c, p->node))
+	if (!node_known(c, p->node) || !(c->model.node[p->node.v].flags & WZ_NODE_PRESENT))
 		return no_node(err);
 	if (p->cpu < 0 || p->cpu > WZ_CPU_MILLI_MAX || p->mem < 0 || p->mem > WZ_BYTES_MAX || p->dev_milli < 0 ||
-	    p->dev_milli > WZ_WHOLE || p->dev_mem > WZ_BYTES_MAX ||
+	    p->dev_milli > WZ_WHOLE || p->dev_mem < -1 || p->dev_mem > WZ_BYTES_MAX ||
 	    (c->model.node[p->node.v].n_dev < 64 && p->devices >> c->model.node[p->node.v].n_dev))
 		return wz_err_set(err, -EINVAL, "BadPlace", WZ_STR("the observed work is out of range"));
 	if (wz_jobs_find(c, e->u.observed.job) != WZ_ID_NONE)
@@ -601,6 +647,7 @@ static int on_observed(struct wz_core *c, const struct wz_event *e, struct wz_er
 	c->jobs.task[j->first_task].state = WZ_TASK_RUNNING;
 	c->jobs.task[j->first_task].observed = 1;
 	wz_ledger_take(c, j->first_task, p);
+	wz_ledger_observe(c, p->node.v);
 	wz_task_rehash(c, j->first_task);
 	wz_job_rehash(c, slot);
 	return 0;
@@ -610,13 +657,12 @@ static int on_observed(struct wz_core *c, const struct wz_event *e, struct wz_er
 
 static int on_confirmed(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
 {
-	uint32_t f = wz_inflight_find(c, e->u.effect.effect);
-	uint32_t task;
+	uint32_t f = wz_inflight_find(c, e->u.effect.effect), task;
 
-	if (f == WZ_ID_NONE) /* late or twice: nothing to do; never issued: refused */
-		return e->u.effect.effect < c->next_effect
-		               ? 0
-		               : wz_err_set(err, -ENOENT, "NoSuchEffect", WZ_STR("no effect of that id was issued"));
+	if (e->u.effect.effect >= c->next_effect) /* deadlines of our own have such ids, too */
+		return wz_err_set(err, -ENOENT, "NoSuchEffect", WZ_STR("no effect of that id was issued"));
+	if (f == WZ_ID_NONE) /* late or twice: nothing to do */
+		return 0;
 	task = c->inflight.f[f].task;
 	if (c->inflight.f[f].kind == WZ_EF_START)
 		return start_running(c, task, err);
@@ -629,7 +675,7 @@ static int on_refused(struct wz_core *c, const struct wz_event *e, struct wz_err
 	uint32_t f = wz_inflight_find(c, e->u.effect.effect), task;
 	bool start;
 
-	if (f == WZ_ID_NONE)
+	if (f == WZ_ID_NONE || e->u.effect.effect >= c->next_effect)
 		return on_confirmed(c, e, err);
 	task = c->inflight.f[f].task;
 	start = c->inflight.f[f].kind == WZ_EF_START;
@@ -639,8 +685,8 @@ static int on_refused(struct wz_core *c, const struct wz_event *e, struct wz_err
 		wz_inflight_drop(c, f);
 		c->jobs.task[task].effect = 0;
 		wz_task_rehash(c, task);
+		wz_check(c->n_stop < c->stop_cap);
 		c->stop_wanted[c->n_stop++] = task;
-		wz_check(c->n_stop <= c->stop_cap);
 	}
 	return 0;
 }
@@ -756,6 +802,11 @@ static int apply_explain(struct wz_core *c, const struct wz_effect *e, struct wz
 	if (slot == WZ_ID_NONE || c->jobs.job[slot].state != WZ_JOB_WAITING || e->reason >= WZ_REASON_COUNT_ ||
 	    e->id < c->next_effect)
 		return stale(err);
+	if (e->reason == WZ_REASON_WORK_BUDGET) {
+		c->pause.step = c->step;
+		c->pause.seq = c->jobs.job[slot].seq;
+		c->pause.priority = c->jobs.job[slot].priority;
+	}
 	wz_class_set_reason(c, c->jobs.job[slot].class_id, (uint8_t)e->reason);
 	return 0;
 }
@@ -764,6 +815,8 @@ int wz_core_apply_effect(struct wz_core *c, const struct wz_effect *e, struct wz
 {
 	int r;
 
+	if (e->id >= LIMIT_ID_BIT - 1)
+		return wz_err_set(err, -EINVAL, "BadEffect", WZ_STR("the id of the effect is out of range"));
 	switch (e->kind) {
 	case WZ_EF_START:
 		r = apply_start(c, e, err);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 struct fresh { int64_t cpu, mem; int32_t tasks, milli[WZ_NODE_DEVICES_MAX]; int64_t dev_mem[WZ_NODE_DEVICES_MAX];
-	uint32_t kind[5], n_explicit; bool ours[WZ_NODE_DEVICES_MAX], any_foreign; };
+	uint32_t kind[5], n_explicit; };
 
 static int broken(struct wz_err *err, const char *invariant, const char *what, uint64_t which)
 {
@@ -31,7 +31,6 @@ static int sum_node(const struct wz_core *c, uint32_t node, struct fresh *f, str
 		f->cpu += k->cpu;
 		f->mem += k->mem;
 		f->tasks++;
-		f->any_foreign = f->any_foreign || k->observed;
 		for (uint64_t w = k->devices; w; w &= w - 1) {
 			unsigned i = (unsigned)__builtin_ctzll(w);
 			f->milli[i] += k->dev_milli;
@@ -59,7 +58,7 @@ static int check_devices(const struct wz_core *c, uint32_t node, const struct fr
 		int64_t mem = (d->health == WZ_HEALTH_FAILED ? 0 : d->mem) - f->dev_mem[i];
 		if (m->dev_milli[n->first_dev + i] != free || m->dev_mem[n->first_dev + i] != mem)
 			return broken(err, "I2", "free device figures differ from a rebuild on node", node);
-		if (free < 0 && !f->any_foreign && d->health != WZ_HEALTH_FAILED)
+		if (!n->over && (free < 0 || (d->mem && mem < 0)))
 			return broken(err, "I1", "a device is over-committed by our own decisions on node", node);
 		free = free > 0 ? free : 0;
 		sum += free;
@@ -87,6 +86,8 @@ static int check_node(const struct wz_core *c, uint32_t node, struct wz_err *err
 	if (n->cpu_free != n->cpu - f.cpu || n->mem_free != n->mem - f.mem || n->n_tasks != f.tasks ||
 	    memcmp(n->kind_count, f.kind, sizeof(f.kind)) != 0 || n->n_explicit != f.n_explicit)
 		return broken(err, "I2", "free CPU, memory or counts differ from a rebuild on node", node);
+	if (!n->over && (n->cpu_free < 0 || n->mem_free < 0 || n->tasks_free < 0))
+		return broken(err, "I1", "CPU, memory or tasks are over-committed by our own decisions on node", node);
 	if (c->node_hash[node] != wz_model_node_hash(&c->model, node))
 		return broken(err, "I2", "the digest's part differs from a rebuild for node", node);
 	if (!(n->flags & WZ_NODE_PRESENT) && n->head_task != WZ_ID_NONE)
@@ -143,6 +144,8 @@ static int check_sum(struct wz_core *c, struct wz_err *err)
 		for (uint32_t t = 0; t < j->tasks_max; t++)
 			sum += c->jobs.task[j->first_task + t].hash;
 	}
+	for (uint32_t i = 0; i < c->inflight.n_heap; i++)
+		sum += wz_flight_hash(&c->inflight.f[c->inflight.heap[i]]);
 	for (uint32_t s = 0; s < d->n_shapes; s++)
 		if (d->arrived[s])
 			sum += wz_hash_u64(c->shape_hash[s] ^ 0xdeULL, d->arrived[s]);

@@ -10,20 +10,22 @@
 #define START_TIMEOUT_US (30ULL * 1000000)
 #define STOP_TIMEOUT_US (60ULL * 1000000)
 
-static const struct wz_policy *policy_of(const struct wz_core_options *o)
+static int policy_of(const struct wz_core_options *o, struct wz_variant *ret, struct wz_err *err)
 {
-	if (o->custom)
-		return o->custom;
-	return o->policy ? wz_policy_find(wz_str(o->policy)) : wz_policies[0];
+	if (!o->custom)
+		return wz_variant_parse(o->policy ? wz_str(o->policy) : WZ_STR(""), ret, err);
+	wz_variant_usual(o->custom, ret);
+	return 0;
 }
 
 int wz_core_new(const struct wz_mem *mem, const struct wz_core_options *o, struct wz_core **ret, struct wz_err *err)
 {
-	const struct wz_policy *policy = policy_of(o);
+	struct wz_variant variant;
 	struct wz_core *c;
+	int r = policy_of(o, &variant, err);
 
-	if (!policy)
-		return wz_err_set(err, -ENOENT, "UnknownPolicy", WZ_STR("there is no policy named "), wz_str(o->policy));
+	if (r < 0)
+		return r;
 	c = wz_mem_zalloc(mem, sizeof(*c));
 	if (!c)
 		return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for a core"));
@@ -32,7 +34,7 @@ int wz_core_new(const struct wz_mem *mem, const struct wz_core_options *o, struc
 	c->start_timeout_us = o->start_timeout_us ? o->start_timeout_us : START_TIMEOUT_US;
 	c->stop_timeout_us = o->stop_timeout_us ? o->stop_timeout_us : STOP_TIMEOUT_US;
 	c->next_effect = 1;
-	c->policy = policy;
+	c->policy = variant.policy;
 	c->index.off = o->no_index;
 	c->index.bytes_max = (uint64_t)(o->index_bytes_max_mib ? o->index_bytes_max_mib : 1024) << 20;
 	wz_model_init(&c->model, &c->mem, o->seed);
@@ -44,10 +46,11 @@ int wz_core_new(const struct wz_mem *mem, const struct wz_core_options *o, struc
 	c->jobs.free = c->inflight.free = WZ_ID_NONE;
 	memset(c->jobs.free_run, 0xff, sizeof(c->jobs.free_run));
 	if (wz_catalogue_init(&c->catalogue, &c->mem) < 0 ||
-	    (policy->state_size && !(c->policy_state = wz_mem_zalloc(&c->mem, policy->state_size)))) {
+	    (c->policy->state_size && !(c->policy_state = wz_mem_zalloc(&c->mem, c->policy->state_size)))) {
 		wz_core_free(c);
 		return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for a core"));
 	}
+	wz_variant_begin(&variant, c->policy_state);
 	wz_core_prepare(c);
 	*ret = c;
 	return 0;
@@ -74,6 +77,7 @@ void wz_core_free(struct wz_core *c)
 	wz_grow_free(&mem, &c->jobs.task, &c->jobs.task_cap, sizeof(*c->jobs.task));
 	wz_grow_free(&mem, &c->order.cls, &c->order.cap, sizeof(*c->order.cls));
 	wz_grow_free(&mem, &c->order.active, &c->order.active_cap, sizeof(*c->order.active));
+	wz_grow_free(&mem, &c->order.heap, &c->order.heap_cap, sizeof(*c->order.heap));
 	wz_grow_free(&mem, &c->inflight.f, &c->inflight.cap, sizeof(*c->inflight.f));
 	wz_grow_free(&mem, &c->inflight.heap, &c->inflight.heap_cap, sizeof(*c->inflight.heap));
 	wz_grow_free(&mem, &c->stop_wanted, &c->stop_cap, sizeof(*c->stop_wanted));
@@ -89,10 +93,9 @@ void wz_core_prepare(struct wz_core *c)
 {
 	struct wz_policy_ctx ctx = wz_ctx(c, NULL);
 
-	if (!c->policy->prepare || c->policy->prepare(c->policy_state, &ctx))
+	if (c->policy->prepare ? c->policy->prepare(c->policy_state, &ctx) : c->policy->observe != NULL)
 		c->epoch++;
-	c->policy_hash = wz_hash_str(wz_hash_str(0, wz_str(c->policy->name)),
-	                             (struct wz_str){c->policy_state, c->policy->state_size});
+	c->policy_hash = wz_policy_hash(c->policy, c->policy_state);
 	c->facts_changed = false;
 }
 
@@ -103,6 +106,7 @@ uint64_t wz_core_digest(const struct wz_core *c)
 	h = wz_hash_u64(h, c->now_us);
 	h = wz_hash_u64(h, c->step);
 	h = wz_hash_u64(h, c->next_effect);
+	h = wz_hash_u64(h, wz_hash_u64(wz_hash_u64(c->pause.step, c->pause.seq), (uint32_t)c->pause.priority));
 	return wz_hash_u64(h, c->policy_hash);
 }
 

@@ -21,7 +21,7 @@ struct wz_core;
 
 struct wz_core_options {
 	uint64_t seed;            /* node order and all random draws */
-	const char *policy;       /* NULL: the default */
+	const char *policy;       /* a policy, perhaps with parameters: "jigsaw:power=0.2" (policy.h); NULL: the default */
 	const struct wz_policy *custom; /* used instead of a name: one that is not in the table; outlives the core */
 	bool no_index;            /* evaluate every node for every decision: slow, for differential tests */
 	uint64_t start_timeout_us; /* deadline of a START; 0: 30 s */
@@ -41,7 +41,7 @@ int wz_core_apply(struct wz_core *c, const struct wz_event *e, struct wz_err *er
 int wz_core_apply_effect(struct wz_core *c, const struct wz_effect *e, struct wz_err *err);
 
 /* Decides. Uses at most `budget` units of work (one unit: a waiting class looked at, or a task placed); 0: no limit.
- * The plan is overwritten. -ENOMEM leaves the state as it was and the plan empty. */
+ * Where it ended is one of the effects, and the next step goes on there. The plan is overwritten. -ENOMEM leaves the state as it was and the plan empty. */
 int wz_core_decide(struct wz_core *c, uint64_t budget, struct wz_plan *plan, struct wz_err *err);
 
 uint64_t wz_core_digest(const struct wz_core *c); /* of the whole state; O(1) */
@@ -49,6 +49,12 @@ uint64_t wz_core_now(const struct wz_core *c);
 
 /* Why a waiting job does not start now, recomputed on the present state; -ENOENT, -EINVAL (not waiting). O(nodes). */
 int wz_core_explain(struct wz_core *c, uint64_t job, struct wz_explanation *ret, struct wz_err *err);
+
+/* Why a START of a plan is at its place, in words of the policy: what it does to the node, and why not the runner-up, nor
+ * the best node of another kind. To be asked before the effect is applied, on the state that it was decided on. -ENOENT
+ * (not a start of a live job), -ESTALE (it does not fit there), -EOPNOTSUPP (the policy has no words), the buffer's
+ * status. Changes nothing. O(nodes). */
+int wz_core_explain_choice(struct wz_core *c, const struct wz_effect *e, struct wz_buf *b, struct wz_err *err);
 
 /* Effects in flight whose deadline has passed are handled by apply(TIME); this is when the next one falls due
  * (UINT64_MAX: none). A body sets its timer to it. */

@@ -91,12 +91,14 @@ struct wz_order {
 	struct wz_map by_hash;
 	uint32_t *active;          /* classes with waiting jobs */
 	uint32_t n_active, active_cap;
+	uint32_t *heap;            /* scratch of one decide: classes by whose cursor job goes first */
+	uint32_t n_heap, heap_cap;
 	uint64_t waiting;
 };
 int wz_order_class(struct wz_core *c, uint32_t shape, uint32_t tmin, uint32_t tmax, int32_t prio, uint32_t *ret);
 void wz_order_add(struct wz_core *c, uint32_t slot);    /* cannot fail: room was made by wz_order_class */
 void wz_order_remove(struct wz_core *c, uint32_t slot);
-void wz_order_begin(struct wz_core *c);                 /* cursors to the heads */
+void wz_order_begin(struct wz_core *c, bool go_on);     /* cursors to the heads, or to where the last step paused */
 uint32_t wz_order_next(struct wz_core *c);              /* class whose cursor job goes first, WZ_ID_NONE: none left */
 
 /* ---- ledger (ledger.c) ---- */
@@ -114,15 +116,53 @@ void wz_ledger_begin(struct wz_core *c);
 uint32_t wz_ledger_mark(const struct wz_core *c);
 void wz_ledger_rollback(struct wz_core *c, uint32_t mark);   /* to a mark; 0: all */
 void wz_ledger_end(struct wz_core *c);                       /* rolls all back and closes */
+void wz_ledger_observe(struct wz_core *c, uint32_t node); /* facts changed: notes whether they over-commit the node */
 void wz_ledger_rebuild_node(struct wz_core *c, uint32_t node); /* from the tasks on it */
 
 /* ---- fit (fit.c) ---- */
-struct wz_scratch { int32_t milli[WZ_NODE_DEVICES_MAX]; };
-/* Is the task feasible on the node now? WZ_REASON_NONE and *v filled when it is (v may point into *s), else the first
+struct wz_scratch { int32_t milli[WZ_NODE_DEVICES_MAX]; int64_t mem[WZ_NODE_DEVICES_MAX]; };
+/* Is the task feasible on the node now? WZ_REASON_NONE and *v filled when it is (v may point into *s), else a
  * blocker. Pure. O(1) usually, O(devices) where memory binds, O(devices^2) with links. */
 enum wz_reason wz_fit(const struct wz_core *c, const struct wz_shape *s, uint32_t node, struct wz_view *v,
                       struct wz_scratch *scratch);
+/* The blocker to tell a person: capacity before what is busy. The same answer to whether, by the careful path alone. */
+enum wz_reason wz_fit_why(const struct wz_core *c, const struct wz_shape *s, uint32_t node);
 enum wz_reason wz_fit_idle(const struct wz_core *c, const struct wz_shape *s, uint32_t node); /* if nothing ran */
+
+/* The fast path of wz_fit, inline because rescoring is mostly this. It reads one cache line of the node. */
+enum wz_plain {
+	WZ_PLAIN_NO,
+	WZ_PLAIN_YES,
+	WZ_PLAIN_MEMORY,  /* yes, if device memory, which may bind here, suffices */
+	WZ_PLAIN_CAREFUL, /* only the careful path can tell */
+};
+
+static inline enum wz_plain wz_fit_plain(const struct wz_shape *s, const struct wz_node *n)
+{
+	if (__builtin_expect(s->special || n->model == WZ_MODEL_MIXED, 0))
+		return WZ_PLAIN_CAREFUL;
+	if (s->cpu > n->cpu_free || s->mem > n->mem_free || n->tasks_free < 1 || !WZ_NODE_USABLE(n))
+		return WZ_PLAIN_NO;
+	if (s->count == 0)
+		return WZ_PLAIN_YES;
+	if (s->milli > n->gpu_max || n->n_dev < s->count || (s->milli == WZ_WHOLE && n->whole < s->count) ||
+	    n->model == WZ_MODEL_NONE || (!s->any_model && !wz_model_set_has(&s->allowed, n->model)))
+		return WZ_PLAIN_NO;
+	if (s->dev_mem && !(n->flags & WZ_NODE_MEM_KNOWN))
+		return WZ_PLAIN_CAREFUL; /* sizes from the catalogue */
+	return s->dev_mem || n->n_explicit ? WZ_PLAIN_MEMORY : WZ_PLAIN_YES;
+}
+
+/* What a policy sees of a node for which the fast path said yes. */
+static inline void wz_view_plain(const struct wz_model_state *m, const struct wz_shape *s, const struct wz_node *n,
+                                 struct wz_view *v)
+{
+	v->node = n;
+	v->dev = &m->dev[n->first_dev];
+	v->milli = &m->dev_milli[n->first_dev];
+	v->mem = &m->dev_mem[n->first_dev];
+	v->need = (struct wz_need){.count = s->count, .milli = s->milli, .mem = s->dev_mem, .ok = true};
+}
 
 /* ---- index (index.c) ---- */
 struct wz_index_shape {
@@ -130,8 +170,11 @@ struct wz_index_shape {
 	uint64_t seen;        /* position in the change log */
 	uint64_t last_used;
 	uint32_t epoch, order_version;
-	bool built;
+	bool built;           /* the leaves are right but for the changes since `seen`, an epoch or a new order */
 };
+/* Scores of states (policies with order_weight): direct-mapped, entries of earlier passes are stale. */
+#define WZ_INDEX_MEMO 2048u
+struct wz_memo { uint64_t state, pass; int64_t score; };
 struct wz_index {
 	struct wz_index_shape *s; /* by shape */
 	uint32_t n, cap;
@@ -139,7 +182,10 @@ struct wz_index {
 	uint32_t log_cap;     /* power of two, at least 4 x nodes */
 	uint64_t log_pos, max_seen;
 	uint64_t *last;       /* by node: 1 + log position of its last change */
-	uint32_t last_cap;
+	uint64_t *state;      /* by node: hash of its state; 0: not made since it changed */
+	uint32_t last_cap, state_cap;
+	struct wz_memo *memo; /* [WZ_INDEX_MEMO] */
+	uint64_t pass;        /* counts rescorings */
 	uint64_t bytes, bytes_max, uses, evaluations;
 	bool off;             /* by option, or out of memory for a while */
 };
@@ -160,6 +206,7 @@ struct wz_inflight {
 	uint32_t n_heap, heap_cap;
 };
 int wz_inflight_add(struct wz_core *c, uint64_t id, uint32_t kind, uint32_t task, uint64_t deadline_us);
+uint64_t wz_flight_hash(const struct wz_flight *f); /* its part of the digest */
 uint32_t wz_inflight_find(const struct wz_core *c, uint64_t id); /* slot or WZ_ID_NONE */
 void wz_inflight_drop(struct wz_core *c, uint32_t slot);
 uint32_t wz_inflight_due(const struct wz_core *c, uint64_t now_us); /* slot whose deadline has passed, or WZ_ID_NONE */
@@ -174,7 +221,10 @@ struct wz_core {
 	struct wz_mem mem;
 	uint64_t seed, now_us, step, next_effect;
 	uint64_t start_timeout_us, stop_timeout_us;
-	uint64_t sum;              /* sum of the hashes of nodes, jobs, tasks, classes' reasons, demand */
+	/* Where the budget of step `pause.step` ended, in the order of waiting jobs. The step after it, if it has a
+	 * budget too, goes on there, so that every job is looked at however small the budget; others begin with the first. */
+	struct { uint64_t step, seq; int32_t priority; } pause;
+	uint64_t sum;              /* sum of the hashes of nodes, jobs, tasks, deadlines, classes' reasons, demand */
 	struct wz_catalogue catalogue;
 	struct wz_model_state model;
 	struct wz_shapes shapes;

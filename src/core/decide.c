@@ -33,6 +33,17 @@ static int propose_stops(struct wz_core *c, struct wz_plan *plan)
 	return 0;
 }
 
+/* The budget is used up: the next step goes on with the job that was to be looked at now. */
+static int propose_pause(struct wz_core *c, const struct wz_class *k, struct wz_plan *plan)
+{
+	struct wz_effect e = {.kind = WZ_EF_EXPLAIN, .id = c->next_effect + plan->n,
+		.job = c->jobs.job[k->cursor].number, .attempt = c->jobs.job[k->cursor].attempt,
+		.reason = WZ_REASON_WORK_BUDGET, .deadline_us = UINT64_MAX};
+
+	plan->complete = false;
+	return wz_plan_add(plan, &e);
+}
+
 static int propose_explain(struct wz_core *c, const struct wz_class *k, enum wz_reason why, struct wz_plan *plan)
 {
 	struct wz_effect e = {.kind = WZ_EF_EXPLAIN, .id = c->next_effect + plan->n,
@@ -48,21 +59,18 @@ static int place_waiting(struct wz_core *c, uint64_t budget, struct wz_plan *pla
 	uint32_t id;
 
 	wz_rng_seed(&rng, wz_hash_u64(c->seed, c->step));
-	wz_order_begin(c);
+	wz_order_begin(c, budget != 0);
 	while ((id = wz_order_next(c)) != WZ_ID_NONE) {
 		struct wz_class *k = &c->order.cls[id];
-		uint32_t before = plan->n;
 		enum wz_reason why;
 		int r;
 
-		if (budget && plan->work >= budget) {
-			plan->complete = false;
-			return 0;
-		}
+		if (budget && plan->work >= budget)
+			return propose_pause(c, k, plan);
 		why = wz_assemble(c, k->cursor, plan, &rng, &r);
 		if (r < 0)
 			return r;
-		plan->work += 1 + (plan->n - before);
+		plan->work++;
 		if (why == WZ_REASON_NONE) {
 			k->cursor = c->jobs.job[k->cursor].next;
 			continue;

@@ -112,7 +112,7 @@ struct wz_event {
 		struct { uint64_t job; struct wz_place place; } observed;
 		struct { uint64_t job; uint32_t task; int64_t progress_milli, checkpoint_us; } report;
 		struct { uint64_t effect; uint32_t reason; } effect; /* CONFIRMED, REFUSED */
-		struct { struct wz_str name; } policy;
+		struct { struct wz_str name; } policy;      /* as wz_core_options.policy */
 		struct { uint32_t n; const struct wz_profile *profile; const uint32_t *weight; } workload;
 		struct { struct wz_str name; } named;       /* sites, queues, reservations, offers: by name until decided on */
 	} u;

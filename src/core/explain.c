@@ -50,15 +50,21 @@ static void look_at_nodes(struct wz_core *c, const struct wz_shape *s, struct wz
 	for (uint32_t i = 0; i < c->model.n_nodes; i++) {
 		struct wz_scratch scratch;
 		struct wz_view v;
-		enum wz_reason why;
+		enum wz_reason why, idle;
 		if (!(c->model.node[i].flags & WZ_NODE_PRESENT))
 			continue;
 		x->nodes++;
 		why = wz_fit(c, s, i, &v, &scratch);
-		if (why == WZ_REASON_NONE && c->policy->score(c->policy_state, &ctx, s, &v) == WZ_SCORE_NONE)
+		if (why != WZ_REASON_NONE)
+			why = wz_fit_why(c, s, i);
+		else if (c->policy->score(c->policy_state, &ctx, s, &v) == WZ_SCORE_NONE)
 			why = WZ_REASON_POLICY;
+		/* What the node lacks even when idle says more than that it is busy. */
+		idle = wz_fit_idle(c, s, i);
+		if (why > WZ_REASON_MEM_CAPACITY && idle != WZ_REASON_NONE && idle <= WZ_REASON_MEM_CAPACITY)
+			why = idle;
 		x->blocked[why]++;
-		*ret_possible = *ret_possible || wz_fit_idle(c, s, i) == WZ_REASON_NONE;
+		*ret_possible = *ret_possible || idle == WZ_REASON_NONE;
 	}
 }
 
@@ -126,7 +132,7 @@ int wz_core_explain(struct wz_core *c, uint64_t job, struct wz_explanation *ret,
 	x.never = !possible;
 	x.tasks_needed = j->tasks_min;
 	x.tasks_fit = x.blocked[WZ_REASON_NONE] ? 1 : 0;
-	if (j->tasks_min > 1 && x.tasks_fit) {
+	if (j->tasks_max > 1 && x.tasks_fit) {
 		int r = try_gang(c, slot, &x);
 		if (r < 0)
 			return wz_err_set(err, r, "OutOfMemory", WZ_STR("no memory to explain"));
@@ -137,7 +143,7 @@ int wz_core_explain(struct wz_core *c, uint64_t job, struct wz_explanation *ret,
 		x.main = WZ_REASON_NO_NODES;
 	else if (x.tasks_fit >= x.tasks_needed)
 		x.main = WZ_REASON_NONE;
-	else if (x.tasks_fit)
+	else if (x.blocked[WZ_REASON_NONE])
 		x.main = WZ_REASON_GANG;
 	else
 		x.main = most_frequent(&x);

@@ -23,26 +23,57 @@ static int32_t milli_of(const struct careful *k, uint32_t i)
 	return k->idle ? wz_device_milli(&k->dev[i]) : k->c->model.dev_milli[k->n->first_dev + i];
 }
 
-static int64_t mem_of(const struct careful *k, uint32_t i)
+/* The size of a device, from the catalogue when the node does not tell; 0 unknown. */
+static int64_t size_of(const struct careful *k, const struct wz_device *d)
 {
-	return k->idle ? k->dev[i].mem : k->c->model.dev_mem[k->n->first_dev + i];
+	return d->mem ? d->mem : (int64_t)k->c->catalogue.model[d->model].mem_bytes;
 }
 
 /* Bytes that a task with this need takes from a device. */
-static int64_t mem_wanted(const struct wz_need *need, const struct wz_device *d)
+static inline int64_t mem_wanted(const struct wz_need *need, const struct wz_device *d)
 {
 	return need->mem && need->milli < WZ_WHOLE ? need->mem : wz_device_mem_share(d, need->milli);
 }
 
-static bool class_fits(const struct careful *k, uint32_t model, int64_t mem)
+static int64_t mem_of(const struct careful *k, uint32_t i)
 {
-	uint32_t g = mem ? wz_memory_class_g((uint64_t)mem) : 0;
+	const struct wz_device *d = &k->dev[i];
+
+	return k->idle ? size_of(k, d) : k->c->model.dev_mem[k->n->first_dev + i] + (d->mem ? 0 : size_of(k, d));
+}
+
+static bool class_fits(const struct careful *k, const struct wz_device *d)
+{
+	uint32_t g = d->mem ? wz_memory_class_g((uint64_t)d->mem) : 0;
 
 	if (k->s->dev_class_g == 0)
 		return true;
 	if (g == 0)
-		g = k->c->catalogue.model[model].class_g;
+		g = k->c->catalogue.model[d->model].class_g;
 	return g >= k->s->dev_class_g;
+}
+
+/* Devices of the model that are large enough, how many there are of it at all, and the smallest of the large ones: what
+ * is derived from a size (need) holds for each of them. */
+static uint64_t large_devices(const struct careful *k, uint16_t model, uint32_t *ret_of_model, int64_t *ret_least)
+{
+	uint64_t large = 0;
+
+	*ret_of_model = 0;
+	*ret_least = 0;
+	for (uint32_t i = 0; i < k->n->n_dev; i++) {
+		const struct wz_device *d = &k->dev[i];
+		int64_t size = size_of(k, d);
+		if (d->model != model || d->health == WZ_HEALTH_FAILED || d->partition != 0)
+			continue;
+		++*ret_of_model;
+		if (size < k->s->dev_mem || !class_fits(k, d))
+			continue;
+		if (!large || size < *ret_least)
+			*ret_least = size;
+		large |= 1ULL << i;
+	}
+	return large;
 }
 
 /* Narrows k->ok to devices of `model`; the first blocker, or none. */
@@ -50,36 +81,35 @@ static enum wz_reason try_model(struct careful *k, uint16_t model)
 {
 	const struct wz_shape *s = k->s;
 	const struct wz_model *facts = &k->c->catalogue.model[model];
-	int64_t mem = 0;
-	uint32_t of_model = 0, large = 0;
+	uint32_t of_model;
+	int64_t least;
+	uint64_t large;
 
 	if (!s->any_model && !wz_model_set_has(&s->allowed, model))
 		return WZ_REASON_MODEL;
-	for (uint32_t i = 0; i < k->n->n_dev; i++)
-		if (k->dev[i].model == model && k->dev[i].health != WZ_HEALTH_FAILED && k->dev[i].partition == 0) {
-			of_model++;
-			mem = k->dev[i].mem > mem ? k->dev[i].mem : mem;
-		}
+	large = large_devices(k, model, &of_model, &least);
 	if (of_model == 0)
 		return WZ_REASON_MODEL;
-	k->need = wz_shape_need(s, facts, mem);
-	if (!k->need.ok || !class_fits(k, model, mem))
+	if (!large)
 		return WZ_REASON_DEVICE_MEMORY;
+	k->need = wz_shape_need(s, facts, least);
+	if (!k->need.ok)
+		return WZ_REASON_DEVICE_MEMORY;
+	if (k->need.milli == WZ_WHOLE || !(s->dev_mem || s->dev_mem_total))
+		k->need.mem = 0; /* the share of memory that goes with the compute, of each device its own */
 	if (s->bw_gbps > facts->bw_gbps)
 		return WZ_REASON_BANDWIDTH;
 	if (of_model < k->need.count)
 		return WZ_REASON_DEVICES;
+	if ((uint32_t)__builtin_popcountll(large) < k->need.count)
+		return WZ_REASON_DEVICE_MEMORY;
 	k->ok = 0;
-	for (uint32_t i = 0; i < k->n->n_dev; i++) {
+	for (uint64_t w = large; w; w &= w - 1) {
+		uint32_t i = (uint32_t)__builtin_ctzll(w);
 		const struct wz_device *d = &k->dev[i];
-		if (d->model != model || d->health == WZ_HEALTH_FAILED || d->partition != 0 || k->need.mem > d->mem)
-			continue;
-		large++;
-		if (milli_of(k, i) >= k->need.milli && mem_of(k, i) >= mem_wanted(&k->need, d))
+		if (milli_of(k, i) >= k->need.milli && (mem_wanted(&k->need, d) == 0 || mem_of(k, i) >= mem_wanted(&k->need, d)))
 			k->ok |= 1ULL << i;
 	}
-	if (large < k->need.count)
-		return WZ_REASON_DEVICE_MEMORY;
 	if (s->free_pct && !k->idle) {
 		for (uint32_t i = 0; i < k->n->n_dev; i++)
 			if (k->dev[i].free_mem_pct == 255 || k->dev[i].free_mem_pct < s->free_pct)
@@ -217,24 +247,35 @@ static enum wz_reason fit_careful(const struct wz_core *c, const struct wz_shape
 	v->node = n;
 	v->dev = k.dev;
 	v->need = k.need;
-	v->mem = &c->model.dev_mem[n->first_dev];
-	for (uint32_t i = 0; i < n->n_dev; i++)
-		scratch->milli[i] = k.ok >> i & 1 ? c->model.dev_milli[n->first_dev + i] : 0;
+	for (uint32_t i = 0; i < n->n_dev; i++) {
+		scratch->milli[i] = k.ok >> i & 1 ? milli_of(&k, i) : 0;
+		scratch->mem[i] = mem_of(&k, i);
+	}
 	v->milli = scratch->milli;
+	v->mem = scratch->mem;
 	return WZ_REASON_NONE;
 }
 
 /* ---- the fast path ---- */
 
-/* Devices of one model on a node where memory may bind: the shape asks for an amount, or a neighbour took one. */
+/* Devices of one model on a node where memory may bind: the shape asks for an amount, or a neighbour took one. The facts
+ * of the devices are read only where their memory differs. */
 static enum wz_reason fit_memory(const struct wz_shape *s, struct wz_view *v, struct wz_scratch *scratch)
 {
-	uint32_t fits = 0, large = 0, short_of_mem = 0;
+	uint32_t fits = 0, large = 0, short_of_mem = 0, n_dev = v->node->n_dev;
+	bool alike = v->node->dev_mem >= 0;
+	struct wz_device each = {.milli = WZ_WHOLE, .mem = v->node->dev_mem};
+	int64_t wanted = mem_wanted(&v->need, &each);
+	bool is_large = v->node->dev_mem >= s->dev_mem;
 
-	for (uint32_t i = 0; i < v->node->n_dev; i++) {
-		const struct wz_device *d = &v->dev[i];
-		bool enough = v->mem[i] >= mem_wanted(&v->need, d) && d->mem >= s->dev_mem;
-		large += d->mem >= s->dev_mem;
+	for (uint32_t i = 0; i < n_dev; i++) {
+		bool enough;
+		if (!alike) {
+			wanted = mem_wanted(&v->need, &v->dev[i]);
+			is_large = v->dev[i].mem >= s->dev_mem;
+		}
+		enough = (wanted == 0 || v->mem[i] >= wanted) && is_large;
+		large += is_large;
 		scratch->milli[i] = enough ? v->milli[i] : 0;
 		fits += scratch->milli[i] >= s->milli;
 		short_of_mem += !enough;
@@ -248,13 +289,9 @@ static enum wz_reason fit_memory(const struct wz_shape *s, struct wz_view *v, st
 	return WZ_REASON_NONE;
 }
 
-enum wz_reason wz_fit(const struct wz_core *c, const struct wz_shape *s, uint32_t node, struct wz_view *v,
-                      struct wz_scratch *scratch)
+/* Why wz_fit_plain said no: the same conditions, in the order in which they are told. */
+static enum wz_reason plain_blocker(const struct wz_shape *s, const struct wz_node *n)
 {
-	const struct wz_node *n = &c->model.node[node];
-
-	if (__builtin_expect(s->special || n->model == WZ_MODEL_MIXED, 0))
-		return fit_careful(c, s, node, v, scratch);
 	if (!WZ_NODE_USABLE(n))
 		return node_usable(n);
 	if (s->count) {
@@ -265,18 +302,35 @@ enum wz_reason wz_fit(const struct wz_core *c, const struct wz_shape *s, uint32_
 	}
 	if (s->cpu > n->cpu_free || s->mem > n->mem_free || n->tasks_free < 1)
 		return host_fits(s, n, false);
-	if (s->count) {
-		if (s->milli == WZ_WHOLE && n->whole < s->count)
-			return WZ_REASON_BUSY;
-		if (s->milli > n->gpu_max)
-			return WZ_REASON_SHARE;
+	return s->milli == WZ_WHOLE && n->whole < s->count ? WZ_REASON_BUSY : WZ_REASON_SHARE;
+}
+
+enum wz_reason wz_fit(const struct wz_core *c, const struct wz_shape *s, uint32_t node, struct wz_view *v,
+                      struct wz_scratch *scratch)
+{
+	const struct wz_node *n = &c->model.node[node];
+
+	switch (wz_fit_plain(s, n)) {
+	case WZ_PLAIN_NO:
+		return plain_blocker(s, n);
+	case WZ_PLAIN_YES:
+		wz_view_plain(&c->model, s, n, v);
+		return WZ_REASON_NONE;
+	case WZ_PLAIN_MEMORY:
+		wz_view_plain(&c->model, s, n, v);
+		return fit_memory(s, v, scratch);
+	case WZ_PLAIN_CAREFUL:
+		break;
 	}
-	v->node = n;
-	v->dev = &c->model.dev[n->first_dev];
-	v->milli = &c->model.dev_milli[n->first_dev];
-	v->mem = &c->model.dev_mem[n->first_dev];
-	v->need = (struct wz_need){.count = s->count, .milli = s->milli, .mem = s->dev_mem, .ok = true};
-	return s->count && (s->dev_mem || n->n_explicit) ? fit_memory(s, v, scratch) : WZ_REASON_NONE;
+	return fit_careful(c, s, node, v, scratch);
+}
+
+enum wz_reason wz_fit_why(const struct wz_core *c, const struct wz_shape *s, uint32_t node)
+{
+	struct wz_scratch scratch;
+	struct wz_view v;
+
+	return fit_careful(c, s, node, &v, &scratch);
 }
 
 enum wz_reason wz_fit_idle(const struct wz_core *c, const struct wz_shape *s, uint32_t node)

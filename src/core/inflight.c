@@ -4,6 +4,7 @@
 #include "core/core_int.h"
 
 #include "base/check.h"
+#include "base/hash.h"
 
 static bool earlier(const struct wz_inflight *x, uint32_t a, uint32_t b)
 {
@@ -46,6 +47,11 @@ static void sift_down(struct wz_inflight *x, uint32_t at)
 	place(x, at, slot);
 }
 
+uint64_t wz_flight_hash(const struct wz_flight *f)
+{
+	return wz_hash_u64(wz_mix64(f->id), f->deadline_us);
+}
+
 int wz_inflight_add(struct wz_core *c, uint64_t id, uint32_t kind, uint32_t task, uint64_t deadline_us)
 {
 	struct wz_inflight *x = &c->inflight;
@@ -68,6 +74,7 @@ int wz_inflight_add(struct wz_core *c, uint64_t id, uint32_t kind, uint32_t task
 	place(x, x->n_heap, slot);
 	x->n_heap++;
 	sift_up(x, x->n_heap - 1);
+	c->sum += wz_flight_hash(&x->f[slot]);
 	return 0;
 }
 
@@ -88,6 +95,7 @@ void wz_inflight_drop(struct wz_core *c, uint32_t slot)
 		sift_up(x, x->f[last].heap_at);
 	}
 	wz_map_del(&x->by_id, x->f[slot].id);
+	c->sum -= wz_flight_hash(&x->f[slot]);
 	x->f[slot].next_free = x->free;
 	x->free = slot;
 }

@@ -95,6 +95,26 @@ void wz_ledger_take(struct wz_core *c, uint32_t task, const struct wz_place *p)
 	wz_index_changed(c, p->node.v);
 }
 
+/* Does the node give out more than it has? Only facts can bring that about. */
+static bool over_committed(const struct wz_core *c, const struct wz_node *n)
+{
+	const struct wz_model_state *m = &c->model;
+
+	if (n->cpu_free < 0 || n->mem_free < 0 || n->tasks_free < 0)
+		return true;
+	for (uint32_t i = n->first_dev; i < n->first_dev + n->n_dev; i++)
+		if (m->dev_milli[i] < 0 || (m->dev[i].mem && m->dev_mem[i] < 0))
+			return true;
+	return false;
+}
+
+void wz_ledger_observe(struct wz_core *c, uint32_t node)
+{
+	struct wz_node *n = &c->model.node[node];
+
+	n->over = over_committed(c, n);
+}
+
 void wz_ledger_give(struct wz_core *c, uint32_t task)
 {
 	struct wz_task *t = &c->jobs.task[task];
@@ -107,6 +127,8 @@ void wz_ledger_give(struct wz_core *c, uint32_t task)
 	unlink_task(c, task);
 	t->node = WZ_ID_NONE;
 	t->devices = 0;
+	if (c->model.node[p.node.v].over)
+		wz_ledger_observe(c, p.node.v);
 	wz_index_changed(c, p.node.v);
 }
 
@@ -170,5 +192,6 @@ void wz_ledger_rebuild_node(struct wz_core *c, uint32_t node)
 	wz_model_reset_free(&c->model, node);
 	for (uint32_t t = c->model.node[node].head_task; t != WZ_ID_NONE; t = c->jobs.task[t].next)
 		account(c, &c->jobs.task[t], -1);
+	wz_ledger_observe(c, node);
 	wz_index_changed(c, node);
 }

@@ -25,6 +25,9 @@ void wz_model_release(struct wz_model_state *m)
 	wz_grow_free(m->mem, &m->dev_milli, &m->milli_cap, sizeof(*m->dev_milli));
 	wz_grow_free(m->mem, &m->dev_mem, &m->dev_mem_cap, sizeof(*m->dev_mem));
 	wz_grow_free(m->mem, &m->by_rank, &m->by_rank_cap, sizeof(*m->by_rank));
+	wz_grow_free(m->mem, &m->rack_node, &m->rack_node_cap, sizeof(*m->rack_node));
+	wz_grow_free(m->mem, &m->rack_start, &m->rack_start_cap, sizeof(*m->rack_start));
+	wz_grow_free(m->mem, &m->rack_of, &m->rack_of_cap, sizeof(*m->rack_of));
 	wz_grow_free(m->mem, &m->label, &m->label_cap, sizeof(*m->label));
 	wz_strtab_release(&m->names);
 }
@@ -57,6 +60,8 @@ static int check_node(const struct wz_ev_node *e, const struct wz_catalogue *cat
 	if (e->n_labels > WZ_NODE_LABELS_MAX)
 		return wz_err_set(err, -E2BIG, "TooManyLabels", WZ_STR("node "), e->name,
 		                  WZ_STR(" has more than 256 labels"));
+	if ((e->n_devices && !e->device) || (e->n_labels && !e->label))
+		return wz_err_set(err, -EINVAL, "BadNode", WZ_STR("node "), e->name, WZ_STR(" counts what it does not list"));
 	for (uint32_t i = 0; i < e->n_devices; i++) {
 		int r = check_device(&e->device[i], cat, err);
 		if (r < 0)
@@ -65,18 +70,18 @@ static int check_node(const struct wz_ev_node *e, const struct wz_catalogue *cat
 	return 0;
 }
 
-/* All growth happens here, before anything is changed. */
+/* All growth happens here, before anything is changed. One more than is needed, so that no array is ever NULL. */
 static int reserve(struct wz_model_state *m, const struct wz_ev_node *e, uint32_t n_dev)
 {
 	int r = wz_grow(m->mem, &m->node, &m->node_cap, e->node.v + 1, sizeof(*m->node));
 	if (r == 0)
-		r = wz_grow(m->mem, &m->dev, &m->dev_cap, m->n_devs + n_dev, sizeof(*m->dev));
+		r = wz_grow(m->mem, &m->dev, &m->dev_cap, m->n_devs + n_dev + 1, sizeof(*m->dev));
 	if (r == 0)
-		r = wz_grow(m->mem, &m->dev_milli, &m->milli_cap, m->n_devs + n_dev, sizeof(*m->dev_milli));
+		r = wz_grow(m->mem, &m->dev_milli, &m->milli_cap, m->n_devs + n_dev + 1, sizeof(*m->dev_milli));
 	if (r == 0)
-		r = wz_grow(m->mem, &m->dev_mem, &m->dev_mem_cap, m->n_devs + n_dev, sizeof(*m->dev_mem));
+		r = wz_grow(m->mem, &m->dev_mem, &m->dev_mem_cap, m->n_devs + n_dev + 1, sizeof(*m->dev_mem));
 	if (r == 0)
-		r = wz_grow(m->mem, &m->label, &m->label_cap, m->n_label + 2 * e->n_labels, sizeof(*m->label));
+		r = wz_grow(m->mem, &m->label, &m->label_cap, m->n_label + 2 * e->n_labels + 1, sizeof(*m->label));
 	return r;
 }
 
@@ -161,8 +166,11 @@ static void summarise(struct wz_model_state *m, struct wz_node *n)
 {
 	n->model = WZ_MODEL_NONE;
 	n->flags |= WZ_NODE_MEM_KNOWN;
+	n->dev_mem = n->n_dev ? m->dev[n->first_dev].mem : -1;
 	for (uint32_t i = 0; i < n->n_dev; i++) {
 		const struct wz_device *d = &m->dev[n->first_dev + i];
+		if (d->mem != n->dev_mem || d->milli != WZ_WHOLE)
+			n->dev_mem = -1;
 		if (d->mem == 0)
 			n->flags &= (uint8_t)~WZ_NODE_MEM_KNOWN;
 		if (n->model == WZ_MODEL_NONE && d->partition == 0)
@@ -218,10 +226,11 @@ int wz_model_node_join(struct wz_model_state *m, const struct wz_catalogue *cat,
 	else
 		m->n_present++;
 	if (!known) { /* the place among the devices stays with the id */
-		*n = (struct wz_node){.first_dev = n->first_dev, .dev_cap = n->dev_cap, .head_task = WZ_ID_NONE};
+		*n = (struct wz_node){.first_dev = n->first_dev, .dev_cap = n->dev_cap, .head_task = WZ_ID_NONE, .rack = WZ_ID_NONE};
 		n->order = (uint32_t)(wz_hash_str(wz_mix64(m->order_seed), e->name) >> 32);
-		m->order_stale = true;
 	}
+	if (!known || n->rank == WZ_ID_NONE) /* new, or back after others were ranked without it */
+		m->order_stale = true;
 	if (n->dev_cap < e->n_devices) {
 		memcpy(&m->dev[m->n_devs], &m->dev[n->first_dev], n->n_dev * sizeof(*m->dev));
 		n->first_dev = m->n_devs;
@@ -232,13 +241,16 @@ int wz_model_node_join(struct wz_model_state *m, const struct wz_catalogue *cat,
 		m->n_nodes = e->node.v + 1;
 	n->name = names.name + 1;
 	n->site = names.site;
+	m->order_stale = m->order_stale || n->rack != names.rack;
 	n->rack = names.rack;
-	if (n->n_labels < e->n_labels) {
+	if (n->label_cap < e->n_labels) {
+		n->label_cap = e->n_labels;
 		n->first_label = m->n_label;
 		m->n_label += 2 * e->n_labels;
 	}
 	n->n_labels = e->n_labels;
-	memcpy(&m->label[n->first_label], label, 2 * e->n_labels * sizeof(label[0]));
+	if (e->n_labels)
+		memcpy(&m->label[n->first_label], label, 2 * e->n_labels * sizeof(label[0]));
 	n->class_id = class_of(m, e);
 	fill_node(m, n, e);
 	supply_change(m, n, 1);
@@ -323,6 +335,45 @@ static void sort_ids(const struct wz_model_state *m, uint32_t *a, uint32_t *tmp,
 	}
 }
 
+static int reserve_order(struct wz_model_state *m)
+{
+	int r = wz_grow(m->mem, &m->by_rank, &m->by_rank_cap, 2 * m->n_nodes, sizeof(*m->by_rank));
+
+	if (r == 0)
+		r = wz_grow(m->mem, &m->rack_node, &m->rack_node_cap, m->n_nodes, sizeof(*m->rack_node));
+	if (r == 0)
+		r = wz_grow(m->mem, &m->rack_start, &m->rack_start_cap, m->n_nodes + 2, sizeof(*m->rack_start));
+	if (r == 0)
+		r = wz_grow(m->mem, &m->rack_of, &m->rack_of_cap, m->names.len, sizeof(*m->rack_of));
+	return r;
+}
+
+/* Groups the ranked nodes by rack: a counting sort, O(nodes + names). */
+static void deal_racks(struct wz_model_state *m)
+{
+	uint32_t *start = m->rack_start;
+
+	m->n_racks = 0;
+	for (uint32_t i = 0; i < m->names.len; i++)
+		m->rack_of[i] = WZ_ID_NONE;
+	memset(start, 0, m->rack_start_cap * sizeof(*start));
+	for (uint32_t i = 0; i < m->n_ranked; i++) {
+		uint32_t rack = m->node[m->by_rank[i]].rack;
+		if (rack == WZ_ID_NONE)
+			continue;
+		if (m->rack_of[rack] == WZ_ID_NONE)
+			m->rack_of[rack] = m->n_racks++;
+		start[m->rack_of[rack] + 2]++; /* counts two places on: placing moves the ends one back */
+	}
+	for (uint32_t g = 2; g <= m->n_racks + 1; g++)
+		start[g] += start[g - 1];
+	for (uint32_t i = 0; i < m->n_ranked; i++) {
+		uint32_t rack = m->node[m->by_rank[i]].rack;
+		if (rack != WZ_ID_NONE)
+			m->rack_node[start[m->rack_of[rack] + 1]++] = m->by_rank[i];
+	}
+}
+
 int wz_model_order(struct wz_model_state *m)
 {
 	uint32_t n = 0;
@@ -330,7 +381,7 @@ int wz_model_order(struct wz_model_state *m)
 
 	if (!m->order_stale)
 		return 0;
-	r = wz_grow(m->mem, &m->by_rank, &m->by_rank_cap, 2 * m->n_nodes, sizeof(*m->by_rank));
+	r = reserve_order(m);
 	if (r < 0)
 		return r;
 	for (uint32_t i = 0; i < m->n_nodes; i++)
@@ -342,6 +393,7 @@ int wz_model_order(struct wz_model_state *m)
 	for (uint32_t i = 0; i < n; i++)
 		m->node[m->by_rank[i]].rank = i;
 	m->n_ranked = n;
+	deal_racks(m);
 	m->order_version++;
 	m->order_stale = false;
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What there is: sites, nodes, devices and their topology. Hot fields of a node are together; the two figures of a
- * device that scoring reads (free compute, free memory) are arrays of their own, so a node's devices are one or two
- * cache lines. Free = capacity - what is held, and may be negative when facts over-commit (DESIGN I1). */
+/* What there is: sites, nodes, devices and their topology. What scoring reads of a node is its first 64 bytes; the two
+ * figures of a device that scoring reads (free compute, free memory) are arrays of their own, so a node's devices are
+ * one or two cache lines. Free = capacity - what is held, and may be negative when facts over-commit (DESIGN I1). */
 #ifndef WZ_CORE_MODEL_H
 #define WZ_CORE_MODEL_H
 
@@ -27,20 +27,22 @@ struct wz_node {
 	uint16_t model;                  /* of all devices, or WZ_MODEL_MIXED, or WZ_MODEL_NONE */
 	uint8_t flags;
 	uint8_t kinds;                   /* bit k: hosts tasks of kind k, see wz_task_kind */
+	bool over;                       /* facts over-commit it: something free is negative. Never by a decision (I1) */
 	int32_t tasks_free;              /* INT32_MAX: no limit */
 	uint32_t first_dev;
 	uint32_t rank;                   /* position in the stable order; ties of every choice go to the lower */
 	uint32_t order;                  /* the random key behind rank: uniform in 0..2^32-1, fixed by seed and name */
+	uint32_t class_id;               /* nodes that are alike when empty, see wz_node_class */
+	uint32_t n_explicit;             /* hosted tasks that took an amount of device memory of their own */
+	int64_t dev_mem;                 /* bytes of each device when all are whole and have the same; else -1 */
 	int64_t cpu, mem;                /* capacity */
 	int32_t max_tasks, n_tasks;
 	uint32_t kind_count[5];          /* hosted tasks: shared, 1, 2-3, 4-7, 8+ devices */
-	uint32_t n_explicit;             /* hosted tasks that took an amount of device memory of their own */
 	uint32_t head_task;              /* list of tasks on the node, WZ_ID_NONE at the end */
 	uint32_t name;                   /* 1 + strtab id; 0: this id was never used */
 	uint32_t site, rack;             /* strtab ids; WZ_ID_NONE: none */
 	uint32_t dev_cap;                /* devices reserved at first_dev */
-	uint32_t class_id;               /* nodes that are alike when empty, see wz_node_class */
-	uint32_t first_label, n_labels;
+	uint32_t first_label, n_labels, label_cap;
 };
 
 struct wz_device {
@@ -79,6 +81,9 @@ struct wz_model_state {
 	uint32_t n_devs, dev_cap, milli_cap, dev_mem_cap;
 	uint32_t *by_rank;     /* node ids in the stable order */
 	uint32_t by_rank_cap;
+	/* the ranked nodes that have a rack, rack by rack; racks in the order of their first node */
+	uint32_t *rack_node, *rack_start, *rack_of; /* rack g: rack_node[rack_start[g]] .. [rack_start[g + 1] - 1] */
+	uint32_t n_racks, rack_node_cap, rack_start_cap, rack_of_cap;
 	uint32_t n_ranked;     /* nodes in by_rank: present ones, and some that left and may come back */
 	uint32_t order_version; /* counts the times ranks were dealt anew */
 	bool order_stale;      /* nodes joined since by_rank was made */
@@ -107,12 +112,15 @@ void wz_model_refresh(struct wz_model_state *m, uint32_t node); /* gpu_free, gpu
 
 /* Effective capacity: a failed device gives nothing. */
 static inline int32_t wz_device_milli(const struct wz_device *d) { return d->health == WZ_HEALTH_FAILED ? 0 : d->milli; }
-/* Device memory that goes with `milli` of compute when no amount was named; 0 when the size is not known. */
+/* Device memory that goes with `milli` of compute when no amount was named, all of it at most; 0 when the size is not
+ * known. Exact, and without overflow: mem = q x capacity + r. */
 static inline int64_t wz_device_mem_share(const struct wz_device *d, int32_t milli)
 {
-	if (d->milli == WZ_WHOLE) /* nearly always: a division by a constant */
-		return d->mem * milli / WZ_WHOLE;
-	return d->milli > 0 ? d->mem * milli / d->milli : 0;
+	if (milli >= d->milli)
+		return d->mem;
+	if (d->milli == WZ_WHOLE) /* nearly always: divisions by a constant */
+		return d->mem / WZ_WHOLE * milli + d->mem % WZ_WHOLE * milli / WZ_WHOLE;
+	return d->mem / d->milli * milli + d->mem % d->milli * milli / d->milli;
 }
 int wz_model_order(struct wz_model_state *m); /* deals ranks when stale: by (order, id); O(n log n); -ENOMEM */
 uint64_t wz_model_node_hash(const struct wz_model_state *m, uint32_t node); /* facts only, no live readings */

@@ -30,6 +30,8 @@ static int grow(const struct wz_sim_tasks *tasks, uint64_t demand, uint64_t mark
 		const struct wz_sim_task *t = &tasks->task[pick];
 		if (demand + t->milli > mark)
 			return 0;
+		if (a->n == WZ_ARRIVALS_MAX) /* few tasks ask for a device: nearly every draw leaves the demand as it is */
+			return -E2BIG;
 		if (a->n + originals >= a->cap) {
 			uint32_t old = a->cap;
 			int r = wz_grow(a->mem, &a->task, &a->cap, old * 2, sizeof(*a->task));
@@ -53,8 +55,49 @@ static void thin(const struct wz_sim_tasks *tasks, uint64_t demand, uint64_t mar
 	}
 }
 
+const char *const wz_arrive_order_name[WZ_ARRIVE_ORDERS] = {"shuffled", "file", "largest-first", "smallest-first"};
+
+/* Drops the end of the list. */
+static void cut(const struct wz_sim_tasks *tasks, uint64_t demand, uint64_t mark, struct wz_arrivals *a)
+{
+	while (demand > mark && a->n)
+		demand -= wz_task_gpu_milli(&tasks->task[a->task[--a->n]]);
+}
+
+static int by_size(const void *a, const void *b, void *ctx)
+{
+	const struct wz_sim_tasks *tasks = ctx;
+	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+	const struct wz_sim_task *x = &tasks->task[i], *y = &tasks->task[j];
+	uint64_t p = wz_task_gpu_milli(x), q = wz_task_gpu_milli(y);
+
+	if (p != q)
+		return p < q ? -1 : 1;
+	if (x->cpu_milli != y->cpu_milli)
+		return x->cpu_milli < y->cpu_milli ? -1 : 1;
+	return (i > j) - (i < j);
+}
+
+static void sort(const struct wz_sim_tasks *tasks, enum wz_arrive_order order, struct wz_arrivals *a)
+{
+	if (order != WZ_ARRIVE_LARGEST && order != WZ_ARRIVE_SMALLEST)
+		return;
+	qsort_r(a->task, a->n, sizeof(*a->task), by_size, (void *)(uintptr_t)tasks);
+	for (uint32_t i = 0; order == WZ_ARRIVE_LARGEST && i < a->n / 2; i++) {
+		uint32_t t = a->task[i];
+		a->task[i] = a->task[a->n - 1 - i];
+		a->task[a->n - 1 - i] = t;
+	}
+}
+
 int wz_arrivals_make(const struct wz_sim_tasks *tasks, uint64_t capacity_milli, uint64_t seed, const struct wz_mem *mem,
                      struct wz_arrivals *ret)
+{
+	return wz_arrivals_make_ordered(tasks, capacity_milli, seed, WZ_ARRIVE_SHUFFLED, mem, ret);
+}
+
+int wz_arrivals_make_ordered(const struct wz_sim_tasks *tasks, uint64_t capacity_milli, uint64_t seed,
+                             enum wz_arrive_order order, const struct wz_mem *mem, struct wz_arrivals *ret)
 {
 	struct wz_arrivals a = {.mem = mem};
 	uint64_t demand = 0, mark = capacity_milli / 1000 * WZ_ARRIVE_MILLI + capacity_milli % 1000 * WZ_ARRIVE_MILLI / 1000;
@@ -71,15 +114,20 @@ int wz_arrivals_make(const struct wz_sim_tasks *tasks, uint64_t capacity_milli, 
 		return r;
 	for (uint32_t i = 0; i < tasks->n; i++)
 		a.task[i] = i;
-	qsort_r(a.task, tasks->n, sizeof(*a.task), by_name, (void *)(uintptr_t)tasks);
+	if (order != WZ_ARRIVE_FILE)
+		qsort_r(a.task, tasks->n, sizeof(*a.task), by_name, (void *)(uintptr_t)tasks);
 	memcpy(&a.task[a.cap - tasks->n], a.task, tasks->n * sizeof(*a.task));
 	a.n = tasks->n;
 	wz_rng_seed(&rng, seed);
-	wz_rng_shuffle_u32(&rng, a.task, a.n);
+	if (order != WZ_ARRIVE_FILE)
+		wz_rng_shuffle_u32(&rng, a.task, a.n);
 	if (demand < mark)
 		r = grow(tasks, demand, mark, &rng, &a);
+	else if (order == WZ_ARRIVE_FILE)
+		cut(tasks, demand, mark, &a);
 	else
 		thin(tasks, demand, mark, &rng, &a);
+	sort(tasks, order, &a);
 	if (r < 0)
 		wz_arrivals_release(&a);
 	else

@@ -8,6 +8,7 @@
 #include "base/near.h"
 #include "base/quant.h"
 #include "base/rng.h"
+#include "sim/life.h"
 
 #define SECOND_US 1000000u
 #define MINUTE_US (60ull * SECOND_US)
@@ -16,12 +17,8 @@
 
 /* ---- drawing ---- */
 
-struct quantile {
-	uint32_t permille, value;
-};
-
 /* Inverse of a distribution function: a straight line between two quantiles. The first row is 0, the last 1000. */
-static uint64_t draw_quantile(struct wz_rng *rng, const struct quantile *q)
+static uint64_t draw_quantile(struct wz_rng *rng, const struct wz_quantile *q)
 {
 	uint64_t u = wz_rng_below(rng, 1000000); /* in millionths */
 	while (u >= q[1].permille * 1000ull)
@@ -267,28 +264,6 @@ static const struct ask openb_asks[] = {
         {8, 1000, 64000, 262144, 3},
 };
 
-/* Seconds that the 7,255 scheduled pods of the same list ran. The top thousandth (services that fill the trace) is cut at
- * the 99.9th percentile. */
-static const struct quantile openb_run_s[] = {
-        {0, 4},
-        {50, 50},
-        {100, 73},
-        {200, 146},
-        {300, 210},
-        {400, 356},
-        {500, 616},
-        {600, 1001},
-        {700, 1674},
-        {800, 3204},
-        {900, 7764},
-        {950, 18162},
-        {970, 27787},
-        {980, 50089},
-        {990, 114715},
-        {995, 951112},
-        {1000, 8795832},
-};
-
 static int openb_gen_nodes(const struct wz_gen_options *o, struct wz_sim_nodes *nodes, struct wz_err *err)
 {
 	return add_mixed_nodes(
@@ -335,7 +310,7 @@ static int openb_gen_jobs(
 		struct wz_sim_task t = {.name = numbered(name, sizeof name, "openb-pod-", i)};
 		uint32_t row = (uint32_t)choose_weighted(
 		        &rng, &openb_asks[0].weight, sizeof openb_asks[0], WZ_ARRAY_LEN(openb_asks));
-		uint64_t run_s = draw_quantile(&rng, openb_run_s);
+		uint64_t run_s = draw_quantile(&rng, wz_openb_run_s);
 		now += draw_gap(&rng, o->gap_us);
 		/* The format knows whole seconds, and a run only as end - start; nothing waits in a generated trace. */
 		t.submit_us = t.start_us = (int64_t)(now / SECOND_US * SECOND_US);
@@ -355,36 +330,11 @@ struct job_class {
 	const char *queue;
 	uint32_t weight;
 	uint32_t nodes; /* smallest cluster for which it makes sense */
-	const struct quantile *run_s; /* NULL: a service, no end */
-};
-
-/* Run times: Philly (Jeon et al., ATC 2019, the job list of Sia's artefact): median 1,144 s, mean 13,136, p95 43,646, p99
- * 254,758. The mean of this table is 13,300. */
-static const struct quantile philly_run_s[] = {
-        {0, 20},
-        {250, 240},
-        {500, 1144},
-        {750, 4200},
-        {900, 19000},
-        {950, 43646},
-        {990, 254758},
-        {1000, 420000},
-};
-
-/* AcmeTrace, Seren (Hu et al., NSDI 2024): median 122 s, mean 1,414. */
-static const struct quantile acme_run_s[] = {
-        {0, 5},
-        {250, 40},
-        {500, 122},
-        {750, 420},
-        {900, 1900},
-        {950, 4800},
-        {990, 22000},
-        {1000, 50000},
+	const struct wz_quantile *run_s; /* NULL: a service, no end */
 };
 
 /* Pretraining and fine-tuning gangs: hours to two weeks (proposed, not measured). */
-static const struct quantile gang_run_s[] = {
+static const struct wz_quantile gang_run_s[] = {
         {0, 600},
         {250, 7200},
         {500, 28800},
@@ -402,13 +352,13 @@ static const struct node_type lab_nodes[] = {
 };
 
 static const struct job_class lab_classes[] = {
-        {"gpu-share=20% gpu-mem=4Gi cpus=2 mem=8Gi", "", 14, 1, philly_run_s},
-        {"gpu-share=50% gpu-mem=10Gi cpus=4 mem=16Gi", "", 14, 1, philly_run_s},
-        {"gpus=1 cpus=8 mem=32Gi", "", 34, 1, philly_run_s},
-        {"gpus=1 gpu-mem=40Gi cpus=8 mem=64Gi", "", 9, 1, philly_run_s},
-        {"gpus=2 cpus=16 mem=64Gi", "", 12, 1, philly_run_s},
-        {"gpus=4 cpus=32 mem=128Gi", "", 5, 1, philly_run_s},
-        {"cpus=8 mem=16Gi", "", 10, 1, philly_run_s},
+        {"gpu-share=20% gpu-mem=4Gi cpus=2 mem=8Gi", "", 14, 1, wz_philly_run_s},
+        {"gpu-share=50% gpu-mem=10Gi cpus=4 mem=16Gi", "", 14, 1, wz_philly_run_s},
+        {"gpus=1 cpus=8 mem=32Gi", "", 34, 1, wz_philly_run_s},
+        {"gpus=1 gpu-mem=40Gi cpus=8 mem=64Gi", "", 9, 1, wz_philly_run_s},
+        {"gpus=2 cpus=16 mem=64Gi", "", 12, 1, wz_philly_run_s},
+        {"gpus=4 cpus=32 mem=128Gi", "", 5, 1, wz_philly_run_s},
+        {"cpus=8 mem=16Gi", "", 10, 1, wz_philly_run_s},
         {"gpu-share=30% gpu-mem=8Gi cpus=2 mem=12Gi kind=service", "", 2, 1, NULL},
 };
 
@@ -420,7 +370,7 @@ static const struct node_type llm_nodes[] = {
 #define LLM_RACK 4u /* nodes under one switch */
 #define CKPT " preempt=signal:USR1,grace:2m,ack:file,interval:30m"
 static const struct job_class llm_classes[] = {
-        {"gpus=1 cpus=16 mem=128Gi", "trial", 44, 1, acme_run_s},
+        {"gpus=1 cpus=16 mem=128Gi", "trial", 44, 1, wz_acme_run_s},
         {"gpus=8 cpus=120 mem=900Gi link=nvlink", "train", 16, 1, gang_run_s},
         {"gpus=8 cpus=120 mem=900Gi tasks=2 link=rack" CKPT, "train", 8, 2, gang_run_s},
         {"gpus=8 cpus=120 mem=900Gi tasks=4 link=rack" CKPT, "train", 6, 4, gang_run_s},

@@ -7,10 +7,9 @@
 #ifndef WZ_SIM_PACK_H
 #define WZ_SIM_PACK_H
 
-#include "core/core.h"
-#include "sim/arrive.h"
-#include "sim/enact.h"
-#include "sim/workload.h"
+#include "sim/drive.h"
+
+#include <stdatomic.h>
 
 #define WZ_PACK_PERCENT 131 /* curve points: arrived 0..130 % of capacity */
 
@@ -37,15 +36,25 @@ struct wz_pack_options {
 	const char *placement;
 	uint64_t seed;
 	bool no_index, no_curves;       /* no_curves: only what happens, no measuring between */
-	bool check;                     /* all invariants after every arrival: slow */
+	bool check;                     /* all invariants after every arrival, and that what is refused fits nowhere: slow */
 	struct wz_enact_options faults; /* zero: perfect hands */
 	const struct wz_arrivals *arrivals; /* NULL: made from the seed */
+	const atomic_int *stop;         /* -EINTR soon after it is not 0; may be NULL */
+	enum wz_arrive_order order;     /* of those made */
+	uint64_t *trail;                /* [arrivals] the digest of the run after each; NULL */
+	const struct wz_sim_tasks *teach; /* work that the policy sees first: submitted in a shuffled order and cancelled */
+	bool draw;                      /* measure power and price too */
+	uint32_t explain;               /* this many placements in words, */
+	uint32_t explain_at;            /* from this percent of arrivals on */
+	struct wz_buf *words;           /* appended to: a line each */
 };
 
 struct wz_pack_result {
 	double allocated[WZ_PACK_PERCENT];  /* percent of capacity; NAN where nothing arrived near */
 	double fragmented[WZ_PACK_PERCENT]; /* fragment amount, percent of capacity */
 	double frag_ratio[WZ_PACK_PERCENT]; /* fragment amount, percent of what is idle */
+	double power_w[WZ_PACK_PERCENT];    /* of all nodes (core/draw.h), and US dollars an hour of devices in use; */
+	double price_usd[WZ_PACK_PERCENT];  /* NAN unless measured */
 	uint64_t arrived[WZ_PACK_CLASSES], rejected[WZ_PACK_CLASSES];
 	uint64_t rejected_milli[WZ_PACK_CLASSES];
 	uint64_t decisions, cpu_ns, p50_ns, p99_ns;
@@ -54,11 +63,9 @@ struct wz_pack_result {
 	uint64_t acks_lost, acks_twice, starts_refused;
 };
 
-/* -ENOENT: no such policy. -ENOMEM. -EUCLEAN when `check` found a broken invariant. */
+/* Those of wz_variant_parse; -ENOMEM. -EUCLEAN when `check` found a broken invariant, or a task refused that fits
+ * ("RefusedThoughFits"). */
 int wz_pack_run(const struct wz_pack_input *in, const struct wz_pack_options *o, const struct wz_mem *mem,
                 struct wz_pack_result *ret, struct wz_err *err);
-
-/* Joins the nodes of the input to a core (also used by the bench). */
-int wz_pack_join(struct wz_core *c, const struct wz_sim_nodes *nodes, struct wz_err *err);
 
 #endif

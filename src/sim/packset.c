@@ -2,8 +2,10 @@
 #include "sim/packset.h"
 
 #include "os/pool.h"
+#include "sim/figures.h"
 
 #include <math.h>
+#include <string.h>
 
 const unsigned wz_pack_points[8] = {50, 90, 95, 98, 100, 110, 120, 130};
 
@@ -32,6 +34,7 @@ static int run_one(void *ctx, uint32_t item, uint32_t worker, struct wz_err *err
 
 	(void)worker;
 	o.placement = s->placement[item / seeds_of(s)];
+	o.stop = s->stop;
 	o.seed = s->seed_from + item % seeds_of(s);
 	r = wz_pack_run(s->in, &o, x->mem, &s->result[item], err);
 	if (r == 0 && s->progress)
@@ -57,7 +60,14 @@ void wz_packset_release(struct wz_packset *s, const struct wz_mem *mem)
 
 static const double *curve_of(const struct wz_pack_result *r, enum wz_curve curve)
 {
-	return curve == WZ_CURVE_ALLOCATED ? r->allocated : curve == WZ_CURVE_FRAGMENTED ? r->fragmented : r->frag_ratio;
+	switch (curve) {
+	case WZ_CURVE_ALLOCATED: return r->allocated;
+	case WZ_CURVE_FRAGMENTED: return r->fragmented;
+	case WZ_CURVE_FRAG_RATIO: return r->frag_ratio;
+	case WZ_CURVE_POWER: return r->power_w;
+	case WZ_CURVE_PRICE: return r->price_usd;
+	}
+	return r->allocated;
 }
 
 struct wz_spread wz_packset_point(const struct wz_packset *s, uint32_t placement, enum wz_curve curve, unsigned percent)
@@ -85,15 +95,6 @@ struct wz_spread wz_packset_point(const struct wz_packset *s, uint32_t placement
 
 /* ---- writing ---- */
 
-static void number(struct wz_buf *b, double v, unsigned decimals)
-{
-	double scale = 1;
-
-	for (unsigned i = 0; i < decimals; i++)
-		scale *= 10;
-	wz_buf_add_fixed(b, (int64_t)(v < 0 ? v * scale - 0.5 : v * scale + 0.5), decimals);
-}
-
 static void json_points(struct wz_buf *b, const char *key, const double *curve)
 {
 	wz_buf_addz(b, ",\"");
@@ -106,17 +107,9 @@ static void json_points(struct wz_buf *b, const char *key, const double *curve)
 		if (isnan(curve[wz_pack_points[i]]))
 			wz_buf_addz(b, "null");
 		else
-			number(b, curve[wz_pack_points[i]], 4);
+			wz_fig_number(b, curve[wz_pack_points[i]], 4);
 	}
 	wz_buf_addc(b, '}');
-}
-
-static void json_number(struct wz_buf *b, const char *key, double v, unsigned decimals)
-{
-	wz_buf_addz(b, ",\"");
-	wz_buf_addz(b, key);
-	wz_buf_addz(b, "\":");
-	number(b, v, decimals);
 }
 
 void wz_packset_jsonl(const struct wz_packset *s, uint32_t run, struct wz_buf *b)
@@ -141,52 +134,53 @@ void wz_packset_jsonl(const struct wz_packset *s, uint32_t run, struct wz_buf *b
 	}
 	wz_buf_addz(b, "},\"decisions\":");
 	wz_buf_add_u64(b, r->decisions);
-	json_number(b, "cpu_s", cpu_s, 6);
-	json_number(b, "decisions_per_s", cpu_s > 0 ? (double)r->decisions / cpu_s : 0, 0);
-	json_number(b, "p50_us", (double)r->p50_ns / 1e3, 3);
-	json_number(b, "p99_us", (double)r->p99_ns / 1e3, 3);
+	wz_fig_json(b, "cpu_s", cpu_s, 6);
+	wz_fig_json(b, "decisions_per_s", cpu_s > 0 ? (double)r->decisions / cpu_s : 0, 0);
+	wz_fig_json(b, "p50_us", (double)r->p50_ns / 1e3, 3);
+	wz_fig_json(b, "p99_us", (double)r->p99_ns / 1e3, 3);
 	wz_buf_addz(b, ",\"digest\":\"");
 	wz_buf_add_hex64(b, r->digest);
 	wz_buf_addz(b, "\"}\n");
 }
 
-static void pad(struct wz_buf *b, size_t from, size_t width)
+/* Room for the longest placement's name and a blank. */
+static size_t name_width(const struct wz_packset *s)
 {
-	while (b->len - from < width && b->status == 0)
-		wz_buf_addc(b, ' ');
+	size_t width = 21;
+
+	for (uint32_t p = 0; p < s->n_placements; p++)
+		width = strlen(s->placement[p]) + 1 > width ? strlen(s->placement[p]) + 1 : width;
+	return width;
 }
 
-static void cell(struct wz_buf *b, double v, unsigned decimals, size_t width)
+static void name_cell(struct wz_buf *b, const char *name, size_t width)
 {
-	char scratch[40];
-	struct wz_buf t;
+	size_t from = b->len;
 
-	wz_buf_init_fixed(&t, scratch, sizeof(scratch));
-	if (isnan(v))
-		wz_buf_addc(&t, '-');
-	else
-		number(&t, v, decimals);
-	for (size_t i = t.len; i < width; i++)
-		wz_buf_addc(b, ' ');
-	wz_buf_add(b, wz_buf_str(&t));
+	wz_buf_addz(b, name);
+	wz_fig_pad(b, from, width);
 }
+
+uint32_t wz_packset_name_width(const struct wz_packset *s) { return (uint32_t)name_width(s); }
 
 void wz_packset_table(const struct wz_packset *s, struct wz_buf *b)
 {
 	static const unsigned points[] = {90, 95, 100, 130};
 
-	wz_buf_addz(b, "                      GPU allocated, % of capacity, at arrivals of      fragments  refused at 130 %\n"
-	               "placement                90 %       95 %      100 %      130 %   +-sd     at 100 %   cpu share   one multi   us/decision\n");
+	size_t width = name_width(s);
+
+	wz_fig_pad(b, b->len, width + 1);
+	wz_buf_addz(b, "GPU allocated, % of capacity, at arrivals of      fragments  refused at 130 %\n");
+	name_cell(b, "placement", width);
+	wz_buf_addz(b, "    90 %       95 %      100 %      130 %   +-sd     at 100 %   cpu share   one multi   us/decision\n");
 	for (uint32_t p = 0; p < s->n_placements; p++) {
 		const struct wz_pack_result *r = &s->result[p * seeds_of(s)];
 		double rejected[WZ_PACK_CLASSES] = {0}, ns = 0, decisions = 0;
-		size_t from = b->len;
-		wz_buf_addz(b, s->placement[p]);
-		pad(b, from, 21);
+		name_cell(b, s->placement[p], width);
 		for (unsigned i = 0; i < 4; i++)
-			cell(b, wz_packset_point(s, p, WZ_CURVE_ALLOCATED, points[i]).mean, 2, i ? 11 : 8);
-		cell(b, wz_packset_point(s, p, WZ_CURVE_ALLOCATED, 100).sd, 2, 7);
-		cell(b, wz_packset_point(s, p, WZ_CURVE_FRAGMENTED, 100).mean, 2, 13);
+			wz_fig_cell(b, wz_packset_point(s, p, WZ_CURVE_ALLOCATED, points[i]).mean, 2, i ? 11 : 8);
+		wz_fig_cell(b, wz_packset_point(s, p, WZ_CURVE_ALLOCATED, 100).sd, 2, 7);
+		wz_fig_cell(b, wz_packset_point(s, p, WZ_CURVE_FRAGMENTED, 100).mean, 2, 13);
 		for (uint32_t i = 0; i < seeds_of(s); i++) {
 			for (unsigned k = 0; k < WZ_PACK_CLASSES; k++)
 				rejected[k] += (double)r[i].rejected[k] / seeds_of(s);
@@ -194,9 +188,51 @@ void wz_packset_table(const struct wz_packset *s, struct wz_buf *b)
 			decisions += (double)r[i].decisions;
 		}
 		for (unsigned k = 0; k < WZ_PACK_CLASSES; k++)
-			cell(b, rejected[k], 0, 6);
-		cell(b, decisions > 0 ? ns / decisions / 1e3 : (double)NAN, 2, 14);
+			wz_fig_cell(b, rejected[k], 0, 6);
+		wz_fig_cell(b, decisions > 0 ? ns / decisions / 1e3 : (double)NAN, 2, 14);
 		wz_buf_addc(b, '\n');
+	}
+}
+
+void wz_packset_draw_table(const struct wz_packset *s, struct wz_buf *b)
+{
+	static const unsigned points[] = {50, 90, 100, 130};
+	size_t width = name_width(s);
+
+	wz_fig_pad(b, b->len, width + 1);
+	wz_buf_addz(b, "power of all nodes, kW, at arrivals of     price of devices in use, USD/h     of a held GPU, at 100 %\n");
+	name_cell(b, "placement", width);
+	wz_buf_addz(b, "    50 %    90 %   100 %   130 %          50 %    90 %   100 %   130 %             W     USD/h\n");
+	for (uint32_t p = 0; p < s->n_placements; p++) {
+		double held = wz_packset_point(s, p, WZ_CURVE_ALLOCATED, 100).mean * (double)s->in->capacity_milli / 1e5;
+		name_cell(b, s->placement[p], width);
+		for (unsigned i = 0; i < 4; i++)
+			wz_fig_cell(b, wz_packset_point(s, p, WZ_CURVE_POWER, points[i]).mean / 1e3, 1, 8);
+		wz_buf_addz(b, "      ");
+		for (unsigned i = 0; i < 4; i++)
+			wz_fig_cell(b, wz_packset_point(s, p, WZ_CURVE_PRICE, points[i]).mean, 0, 8);
+		wz_fig_cell(b, wz_packset_point(s, p, WZ_CURVE_POWER, 100).mean / held, 1, 14);
+		wz_fig_cell(b, wz_packset_point(s, p, WZ_CURVE_PRICE, 100).mean / held, 3, 10);
+		wz_buf_addc(b, '\n');
+	}
+}
+
+void wz_packset_draw_jsonl(const struct wz_packset *s, struct wz_buf *b)
+{
+	double mean[WZ_PACK_PERCENT];
+
+	for (uint32_t p = 0; p < s->n_placements; p++) {
+		wz_buf_addz(b, "{\"trace\":");
+		wz_buf_add_json(b, s->trace);
+		wz_buf_addz(b, ",\"placement\":");
+		wz_buf_add_json(b, wz_str(s->placement[p]));
+		for (unsigned i = 0; i < 8; i++)
+			mean[wz_pack_points[i]] = wz_packset_point(s, p, WZ_CURVE_POWER, wz_pack_points[i]).mean;
+		json_points(b, "power_w", mean);
+		for (unsigned i = 0; i < 8; i++)
+			mean[wz_pack_points[i]] = wz_packset_point(s, p, WZ_CURVE_PRICE, wz_pack_points[i]).mean;
+		json_points(b, "price_usd_h", mean);
+		wz_buf_addz(b, "}\n");
 	}
 }
 
@@ -217,11 +253,11 @@ void wz_packset_csv(const struct wz_packset *s, bool header, struct wz_buf *b)
 			wz_buf_addc(b, ',');
 			wz_buf_add_u64(b, p);
 			wz_buf_addc(b, ',');
-			number(b, r->allocated[p], 4);
+			wz_fig_number(b, r->allocated[p], 4);
 			wz_buf_addc(b, ',');
-			number(b, r->fragmented[p], 4);
+			wz_fig_number(b, r->fragmented[p], 4);
 			wz_buf_addc(b, ',');
-			number(b, r->frag_ratio[p], 4);
+			wz_fig_number(b, r->frag_ratio[p], 4);
 			wz_buf_addc(b, '\n');
 		}
 	}

@@ -29,13 +29,20 @@ void wz_packset_release(struct wz_packset *s, const struct wz_mem *mem);
 
 /* Mean and sample deviation over the seeds of a placement at one point of a curve; NAN where nothing arrived. */
 struct wz_spread { double mean, sd, min, max; uint32_t n; };
-enum wz_curve { WZ_CURVE_ALLOCATED, WZ_CURVE_FRAGMENTED, WZ_CURVE_FRAG_RATIO };
+enum wz_curve {
+	WZ_CURVE_ALLOCATED, WZ_CURVE_FRAGMENTED, WZ_CURVE_FRAG_RATIO, WZ_CURVE_POWER, WZ_CURVE_PRICE
+};
 struct wz_spread wz_packset_point(const struct wz_packset *s, uint32_t placement, enum wz_curve curve, unsigned percent);
 
 extern const unsigned wz_pack_points[8]; /* 50 90 95 98 100 110 120 130 */
 
 /* One JSON object and a newline: the contract of `wz sim pack --jsonl`. */
 void wz_packset_jsonl(const struct wz_packset *s, uint32_t run, struct wz_buf *b);
+uint32_t wz_packset_name_width(const struct wz_packset *s); /* of the first column of the tables */
+/* Power and price at the points of the table, and against what is allocated; runs with `draw`. */
+void wz_packset_draw_table(const struct wz_packset *s, struct wz_buf *b);
+/* A JSON line a placement: {"trace","placement","power_w":{...},"price_usd_h":{...}}, means over the seeds. */
+void wz_packset_draw_jsonl(const struct wz_packset *s, struct wz_buf *b);
 /* The table for people; `width` 0: not limited. */
 void wz_packset_table(const struct wz_packset *s, struct wz_buf *b);
 /* CSV: trace,placement,seed,arrived_pct,allocated_pct,fragmented_pct,frag_ratio_pct: a line a run and point. */

@@ -100,7 +100,8 @@ double wz_rep_bound(const struct wz_rep *p, unsigned percent)
 
 bool wz_rep_ref_shown(const struct wz_report_ref *ref)
 {
-	return ref->percent < WZ_PACK_PERCENT && isfinite(ref->allocated) && ref->allocated >= 0 && ref->allocated <= 100;
+	return ref->percent < WZ_PACK_PERCENT && isfinite(ref->allocated) && ref->allocated >= 0 &&
+	       ref->allocated <= 100;
 }
 
 /* ---- small markup ---- */
@@ -187,7 +188,8 @@ static void finding(struct wz_rep *p)
 {
 	struct wz_rep_num h, all, lead;
 	struct wz_num at, ahead, seeds;
-	struct wz_str first = wz_str(wz_rep_placement(p, 0)), second = p->v.n > 1 ? wz_str(wz_rep_placement(p, 1)) : first;
+	struct wz_str first = wz_str(wz_rep_placement(p, 0)),
+	              second = p->v.n > 1 ? wz_str(wz_rep_placement(p, 1)) : first;
 	double diff = p->v.n > 1 ? held(p, 0) - held(p, 1) : 0;
 	struct wz_str gpus = wz_rep_int(&h, held(p, 0)), capacity = wz_rep_int(&all, p->v.gpus);
 	struct wz_str percent = wz_str_u64(&at, p->v.at);
@@ -202,7 +204,8 @@ static void finding(struct wz_rep *p)
 	if (p->v.n > 1 && diff >= 0.5) {
 		wz_rep_z(p, p->lang == WZ_REP_EN ? " " : "");
 		if (p->v.seeds > 1)
-			wz_rep_sayf(p, SEEDS_AHEAD, false, second, wz_str_u64(&ahead, seeds_ahead(p)), wz_str_u64(&seeds, p->v.seeds));
+			wz_rep_sayf(p, SEEDS_AHEAD, false, second, wz_str_u64(&ahead, seeds_ahead(p)),
+			        wz_str_u64(&seeds, p->v.seeds));
 		else
 			wz_rep_say(p, ONE_SEED);
 	}
@@ -265,7 +268,7 @@ static struct wz_str seeds_text(const struct wz_packset *s, struct wz_rep_num *s
 	wz_buf_init_fixed(&b, scratch->b, sizeof(scratch->b));
 	wz_buf_add_u64(&b, s->seed_from);
 	if (s->seed_to > s->seed_from) {
-		wz_buf_addz(&b, "–");
+		wz_buf_addz(&b, "\u2060–\u2060"); /* not to be broken */
 		wz_buf_add_u64(&b, s->seed_to);
 	}
 	return wz_buf_str(&b);
@@ -280,14 +283,15 @@ static void what(struct wz_rep *p)
 	if (!in || !in->nodes || !in->tasks)
 		return;
 	heading(p, WZ_T_WHAT);
-	wz_rep_z(p, "<p>");
-	wz_rep_sayf(p, WHAT_TEXT, false, wz_rep_int(&nodes, in->nodes->n), wz_rep_int(&gpus, p->v.gpus), p->v.s->trace,
-		wz_rep_int(&tasks, in->tasks->n),
-		wz_rep_int(&asked, (double)wz_sim_tasks_totals(in->tasks).gpu_milli / 1000),
-		wz_str_u64(&end, WZ_ARRIVE_MILLI / 10), wz_str_u64(&placements, p->v.s->n_placements),
-		wz_str_u64(&seeds, p->v.seeds), seeds_text(p->v.s, &span));
-	wz_rep_z(p, "</p>");
+	wz_rep_z(p, "<div class=\"two what\"><div><p>");
+	wz_rep_sayf(p, WHAT_TEXT, false, wz_rep_int(&nodes, in->nodes->n), wz_rep_int(&gpus, p->v.gpus),
+	        p->v.s->trace, wz_rep_int(&tasks, in->tasks->n),
+	        wz_rep_int(&asked, (double)wz_sim_tasks_totals(in->tasks).gpu_milli / 1000),
+	        wz_str_u64(&end, WZ_ARRIVE_MILLI / 10), wz_str_u64(&placements, p->v.s->n_placements),
+	        wz_str_u64(&seeds, p->v.seeds), seeds_text(p->v.s, &span));
+	wz_rep_z(p, "</p></div>");
 	wz_rep_table_models(p);
+	wz_rep_z(p, "</div>");
 }
 
 static void curves(struct wz_rep *p)
@@ -324,7 +328,7 @@ static void idle(struct wz_rep *p)
 	else
 		wz_rep_sayf(p, FIG_IDLE_NOTE1, false, wz_str_u64(&at, p->v.at));
 	if (hollow) {
-		wz_rep_z(p, " ");
+		wz_rep_z(p, p->lang == WZ_REP_EN ? " " : "");
 		wz_rep_say(p, FIG_IDLE_HOLLOW);
 	}
 	wz_rep_z(p, "</p><figure>");
@@ -339,6 +343,35 @@ static void idle(struct wz_rep *p)
 	note(p, WZ_T_FIG_FRAG_NOTE, NULL, 0);
 	wz_rep_z(p, "<figure>");
 	wz_rep_curve(p, WZ_REP_FRAGMENTS);
+	wz_rep_z(p, "</figure></div></div>");
+}
+
+static void ablation(struct wz_rep *p)
+{
+	const struct wz_packset *s = p->v.set->ablation;
+
+	if (!s || !s->result)
+		return;
+	heading(p, WZ_T_ABLATION);
+	note(p, WZ_T_ABLATION_NOTE, (struct wz_str[]){wz_str(s->placement[0])}, 1);
+	wz_rep_table_ablation(p, s);
+}
+
+static void draw(struct wz_rep *p)
+{
+	struct wz_num at;
+
+	if (!wz_rep_draw_known(p))
+		return;
+	wz_rep_z(p, "<div class=\"two\"><div>");
+	heading(p, WZ_T_FIG_POWER);
+	note(p, WZ_T_FIG_DRAW_NOTE, (struct wz_str[]){wz_str_u64(&at, p->v.at)}, 1);
+	wz_rep_z(p, "<figure>");
+	wz_rep_scatter(p, false);
+	wz_rep_z(p, "</figure></div><div>");
+	heading(p, WZ_T_FIG_PRICE);
+	wz_rep_z(p, "<figure>");
+	wz_rep_scatter(p, true);
 	wz_rep_z(p, "</figure></div></div>");
 }
 
@@ -387,6 +420,8 @@ static void set_section(struct wz_rep *p, uint32_t index)
 	what(p);
 	curves(p);
 	idle(p);
+	ablation(p);
+	draw(p);
 	tables(p);
 }
 
@@ -461,7 +496,8 @@ static void fact(struct wz_rep *p, unsigned id, struct wz_str s)
 
 static void how(struct wz_rep *p)
 {
-	static const unsigned method[] = {WZ_T_METHOD_1, WZ_T_METHOD_2, WZ_T_METHOD_3, WZ_T_METHOD_4, WZ_T_METHOD_5};
+	static const unsigned method[] = {
+	        WZ_T_METHOD_1, WZ_T_METHOD_2, WZ_T_METHOD_3, WZ_T_METHOD_4, WZ_T_METHOD_5};
 	bool bounds = false;
 
 	wz_rep_z(p, "<h2>");
@@ -542,7 +578,8 @@ static void body(struct wz_rep *p, unsigned lang)
 	bool any = false;
 
 	p->lang = lang;
-	wz_rep_z(p, lang == WZ_REP_EN ? "<main class=\"page en\" lang=\"en\"><h1>" : "<main class=\"page zh\" lang=\"zh-Hans\"><h1>");
+	wz_rep_z(p, lang == WZ_REP_EN ? "<main class=\"page en\" lang=\"en\"><h1>"
+	                              : "<main class=\"page zh\" lang=\"zh-Hans\"><h1>");
 	title(p);
 	wz_rep_z(p, "</h1>");
 	overview(p);
@@ -594,18 +631,19 @@ void wz_report_html(const struct wz_report *r, struct wz_buf *b)
 	struct wz_rep p = {.r = r, .b = b};
 
 	wz_rep_z(&p, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-		"script-src 'unsafe-inline'\">\n"
-		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>");
+	             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+	             "'unsafe-inline'; "
+	             "script-src 'unsafe-inline'\">\n"
+	             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>");
 	title(&p);
 	wz_rep_z(&p, "</title>\n<style>\n");
 	wz_rep_z(&p, wz_rep_css);
 	wz_rep_z(&p, "</style>\n</head>\n<body>\n"
-		"<input class=\"tog\" type=\"radio\" name=\"lang\" id=\"l-en\" checked>"
-		"<input class=\"tog\" type=\"radio\" name=\"lang\" id=\"l-zh\">\n"
-		"<header class=\"page top\"><span class=\"brand\"><b>WhaleZEN</b> 鲸挣恩</span>"
-		"<span class=\"sw-lang\"><label for=\"l-en\" lang=\"en\">English</label>"
-		"<label for=\"l-zh\" lang=\"zh-Hans\">中文</label></span></header>\n");
+	             "<input class=\"tog\" type=\"radio\" name=\"lang\" id=\"l-en\" checked>"
+	             "<input class=\"tog\" type=\"radio\" name=\"lang\" id=\"l-zh\">\n"
+	             "<header class=\"page top\"><span class=\"brand\"><b>WhaleZEN</b> 鲸挣恩</span>"
+	             "<span class=\"sw-lang\"><label for=\"l-en\" lang=\"en\">English</label>"
+	             "<label for=\"l-zh\" lang=\"zh-Hans\">中文</label></span></header>\n");
 	for (unsigned lang = 0; lang < WZ_REP_LANGS; lang++)
 		body(&p, lang);
 	foot(&p);

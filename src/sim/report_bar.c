@@ -39,7 +39,9 @@ static void text_at(struct wz_rep *p, double x, double y, const char *class)
 }
 
 /* Vertical grid with numbers below. */
-struct scale { double x, w, hi, step; };
+struct scale {
+	double x, w, hi, step;
+};
 
 static struct scale scale_of(double x, double w, double most)
 {
@@ -77,7 +79,12 @@ static void scale_draw(struct wz_rep *p, const struct scale *s, double y1, doubl
 /* ---- what stays idle ---- */
 
 /* A row: a placement (rank), or with rank WZ_NONE something known from elsewhere. */
-struct row { double idle, sd; uint32_t rank; struct wz_str name; bool is_bound; };
+struct row {
+	double idle, sd;
+	uint32_t rank;
+	struct wz_str name;
+	bool is_bound;
+};
 
 #define ROWS_MAX (WZ_REPORT_PLACEMENTS_MAX + 9)
 
@@ -104,7 +111,8 @@ static uint32_t rows_make(const struct wz_rep *p, struct row *row)
 	}
 	for (uint32_t i = 0; i < set->n_refs && i < 8; i++)
 		if (wz_rep_ref_shown(&set->ref[i]) && set->ref[i].percent == p->v.at)
-			n = rows_add(row, n, (struct row){100 - set->ref[i].allocated, 0, WZ_NONE, set->ref[i].label, false});
+			n = rows_add(row, n,
+			        (struct row){100 - set->ref[i].allocated, 0, WZ_NONE, set->ref[i].label, false});
 	return rows_add(row, n, (struct row){100 - wz_rep_bound(p, p->v.at), 0, WZ_NONE, {0}, true});
 }
 
@@ -133,7 +141,7 @@ static void idle_row(struct wz_rep *p, const struct scale *s, const struct row *
 	if (r->is_bound)
 		wz_rep_say(p, BOUND);
 	else
-		wz_rep_name(p, r->name, 20);
+		wz_rep_name(p, r->name, 25);
 	wz_rep_z(p, "</text>");
 	rect(p, s->x, y - 9, at(s, r->idle) - s->x, 18);
 	if (ours)
@@ -171,7 +179,7 @@ void wz_rep_bars_idle(struct wz_rep *p)
 	}
 	for (uint32_t i = 0; i < n; i++)
 		most = row[i].idle + row[i].sd > most ? row[i].idle + row[i].sd : most;
-	s = scale_of(170, 580, most);
+	s = scale_of(206, 548, most);
 	wz_rep_z(p, "<div class=\"scroll\" tabindex=\"0\"><div class=\"wide\">");
 	wz_rep_svg_open(p, "idle", 1000, bottom + 46, WZ_T_FIG_IDLE, WZ_T_FIG_IDLE_DESC);
 	scale_draw(p, &s, 4, bottom);
@@ -187,8 +195,9 @@ void wz_rep_bars_idle(struct wz_rep *p)
 /* ---- by model and reason ---- */
 
 static const enum wz_idle reason_order[WZ_IDLE_REASONS] = {WZ_IDLE_REMAINDER, WZ_IDLE_NO_CPU, WZ_IDLE_OPEN};
-static const unsigned reason_text[WZ_IDLE_REASONS] = {
-	[WZ_IDLE_REMAINDER] = WZ_T_IDLE_REMAINDER, [WZ_IDLE_NO_CPU] = WZ_T_IDLE_NO_CPU, [WZ_IDLE_OPEN] = WZ_T_IDLE_OPEN};
+static const unsigned reason_text[WZ_IDLE_REASONS] = {[WZ_IDLE_REMAINDER] = WZ_T_IDLE_REMAINDER,
+        [WZ_IDLE_NO_CPU] = WZ_T_IDLE_NO_CPU,
+        [WZ_IDLE_OPEN] = WZ_T_IDLE_OPEN};
 
 /* GPUs, mean over seeds. */
 static double idle_gpus(const struct wz_rep *p, uint32_t rank, uint32_t model, enum wz_idle why)

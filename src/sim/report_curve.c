@@ -4,12 +4,13 @@
 #include "sim/report_int.h"
 
 #include <math.h>
+#include <string.h>
 
 struct plot {
 	enum wz_rep_chart chart;
 	enum wz_curve curve;
-	double w, h;                 /* of the drawing */
-	double x, y, pw, ph;         /* of the plot inside it */
+	double w, h; /* of the drawing */
+	double x, y, pw, ph; /* of the plot inside it */
 	double xlo, xhi, ylo, yhi;
 };
 
@@ -136,13 +137,14 @@ static void number_at(struct wz_rep *p, double x, double y, double v, double ste
 
 static void axes(struct wz_rep *p, const struct plot *t)
 {
-	double step = wz_rep_step(t->yhi - t->ylo, t->chart == WZ_REP_ZOOM ? 8 : 6);
+	double step = wz_rep_step(t->yhi - t->ylo, t->chart == WZ_REP_ZOOM ? 5 : 6);
 	double across = t->chart == WZ_REP_ZOOM ? 10 : 20;
 
-	for (double v = t->ylo; v <= t->yhi + step / 100; v += step) {
-		line(p, t->x, py(t, v), t->x + t->pw, py(t, v), v > t->ylo ? "grid" : "axis");
+	for (double v = step * ceil(t->ylo / step); v <= t->yhi + step / 100; v += step) {
+		line(p, t->x, py(t, v), t->x + t->pw, py(t, v), "grid");
 		number_at(p, t->x - 9, py(t, v) + 4.5, v, step, "m s e");
 	}
+	line(p, t->x, t->y + t->ph, t->x + t->pw, t->y + t->ph, "axis");
 	for (double v = t->xlo; v <= t->xhi; v += across) {
 		line(p, px(t, v), t->y + t->ph, px(t, v), t->y + t->ph + 5, "axis");
 		number_at(p, px(t, v), t->y + t->ph + 20, v, across, "m s c");
@@ -178,7 +180,10 @@ static void guides(struct wz_rep *p, const struct plot *t)
 
 /* ---- paths ---- */
 
-struct pen { int64_t x, y; bool down; };
+struct pen {
+	int64_t x, y;
+	bool down;
+};
 
 static int64_t tenths(double v)
 {
@@ -292,7 +297,12 @@ static void references(struct wz_rep *p, const struct plot *t)
 
 /* ---- labels ---- */
 
-struct label { double at, y; uint32_t rank; double value; unsigned x; };
+struct label {
+	double at, y;
+	uint32_t rank;
+	double value;
+	unsigned x;
+};
 
 static uint32_t labels_make(const struct wz_rep *p, const struct plot *t, struct label *l)
 {
@@ -347,6 +357,14 @@ static void labels_centre(struct label *l, uint32_t n)
 	}
 }
 
+/* Of a variant that is too long its parameters: ":power=0.2" of "jigsaw:power=0.2". */
+static struct wz_str short_name(const char *name, size_t chars)
+{
+	const char *parameters = strlen(name) > chars ? strchr(name, ':') : NULL;
+
+	return wz_str(parameters ? parameters : name);
+}
+
 static void labels(struct wz_rep *p, const struct plot *t)
 {
 	struct label l[WZ_REPORT_PLACEMENTS_MAX];
@@ -372,7 +390,7 @@ static void labels(struct wz_rep *p, const struct plot *t)
 		wz_rep_colour(p, l[i].rank, "dot");
 		wz_rep_z(p, "/>");
 		text_at(p, x + 31, l[i].y + 4.6, l[i].rank == 0 ? "b" : "");
-		wz_rep_name(p, wz_str(wz_rep_placement(p, l[i].rank)), chars);
+		wz_rep_name(p, short_name(wz_rep_placement(p, l[i].rank), chars), chars);
 		wz_rep_z(p, "</text>");
 		if (t->chart != WZ_REP_ZOOM)
 			continue;
@@ -415,10 +433,13 @@ static void columns(struct wz_rep *p, const struct plot *t)
 
 void wz_rep_curve(struct wz_rep *p, enum wz_rep_chart chart)
 {
-	static const struct { const char *part, *class; unsigned title, desc; } about[] = {
-		[WZ_REP_ZOOM] = {"zoom", "wide", WZ_T_FIG_ALLOC, WZ_T_FIG_ALLOC_DESC},
-		[WZ_REP_WHOLE] = {"whole", "half", WZ_T_FIG_WHOLE, WZ_T_FIG_ALLOC_DESC},
-		[WZ_REP_FRAGMENTS] = {"frag", "half", WZ_T_FIG_FRAG, WZ_T_FIG_FRAG_DESC},
+	static const struct {
+		const char *part, *class;
+		unsigned title, desc;
+	} about[] = {
+	        [WZ_REP_ZOOM] = {"zoom", "wide", WZ_T_FIG_ALLOC, WZ_T_FIG_ALLOC_DESC},
+	        [WZ_REP_WHOLE] = {"whole", "half", WZ_T_FIG_WHOLE, WZ_T_FIG_ALLOC_DESC},
+	        [WZ_REP_FRAGMENTS] = {"frag", "half", WZ_T_FIG_FRAG, WZ_T_FIG_FRAG_DESC},
 	};
 	struct plot t = plot_of(p, chart);
 	char clip[] = "clip-?";

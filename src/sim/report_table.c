@@ -2,6 +2,8 @@
 /* Tables of the report, and the CSV as a link. Every mean is computed as wz_packset_table does. */
 #include "sim/report_int.h"
 
+#include "base/check.h"
+
 #include <math.h>
 
 static void name_cell(struct wz_rep *p, uint32_t rank)
@@ -43,7 +45,10 @@ static void close(struct wz_rep *p)
 
 /* ---- the cluster ---- */
 
-struct models { uint32_t nodes[WZ_MODELS_MAX + 1]; double gpus[WZ_MODELS_MAX + 1], cpu[WZ_MODELS_MAX + 1]; };
+struct models {
+	uint32_t nodes[WZ_MODELS_MAX + 1];
+	double gpus[WZ_MODELS_MAX + 1], cpu[WZ_MODELS_MAX + 1];
+};
 
 /* A node counts with the model of its first device, its CPU in proportion to its devices of each model. */
 static void count(const struct wz_sim_nodes *nodes, struct models *m)
@@ -105,7 +110,8 @@ void wz_rep_table_models(struct wz_rep *p)
 			best = m.gpus[k] > m.gpus[best] ? k : best;
 		if (!(m.gpus[best] > 0))
 			break;
-		model_line(p, wz_sim_nodes_model_name(nodes, (wz_model_id){(uint16_t)best}), m.nodes[best], m.gpus[best], m.cpu[best], gpus);
+		model_line(p, wz_sim_nodes_model_name(nodes, (wz_model_id){(uint16_t)best}), m.nodes[best],
+		        m.gpus[best], m.cpu[best], gpus);
 		m.gpus[best] = 0;
 	}
 	wz_rep_z(p, "</tbody><tfoot>");
@@ -125,10 +131,14 @@ void wz_rep_table_models(struct wz_rep *p)
 
 /* ---- refused ---- */
 
-static const unsigned class_text[WZ_PACK_CLASSES] = {[WZ_PACK_CPU] = WZ_T_CLASS_CPU, [WZ_PACK_SHARE] = WZ_T_CLASS_SHARE,
-	[WZ_PACK_ONE] = WZ_T_CLASS_ONE, [WZ_PACK_MULTI] = WZ_T_CLASS_MULTI};
+static const unsigned class_text[WZ_PACK_CLASSES] = {[WZ_PACK_CPU] = WZ_T_CLASS_CPU,
+        [WZ_PACK_SHARE] = WZ_T_CLASS_SHARE,
+        [WZ_PACK_ONE] = WZ_T_CLASS_ONE,
+        [WZ_PACK_MULTI] = WZ_T_CLASS_MULTI};
 
-struct refused { double refused, arrived; };
+struct refused {
+	double refused, arrived;
+};
 
 static struct refused refused(const struct wz_rep *p, uint32_t rank, unsigned k)
 {
@@ -142,15 +152,18 @@ static struct refused refused(const struct wz_rep *p, uint32_t rank, unsigned k)
 	return x;
 }
 
-static void refused_cell(struct wz_rep *p, struct refused x, double most)
+static void refused_cell(struct wz_rep *p, uint32_t rank, unsigned k, double most)
 {
+	struct refused x = refused(p, rank, k);
 	struct wz_rep_num num;
 
 	wz_rep_z(p, "<td>");
 	wz_rep_text(p, wz_rep_int(&num, x.refused));
 	wz_rep_z(p, " <small>");
 	wz_rep_text(p, wz_rep_fix(&num, x.arrived > 0 ? 100 * x.refused / x.arrived : (double)NAN, 1));
-	wz_rep_z(p, " %</small><span class=\"in\" style=\"width:");
+	wz_rep_z(p, " %</small><span");
+	wz_rep_colour(p, rank, "in");
+	wz_rep_z(p, " style=\"width:");
 	wz_rep_coord(p, most > 0 ? 100 * x.refused / most : 0);
 	wz_rep_z(p, "%\"></span></td>");
 }
@@ -174,7 +187,7 @@ void wz_rep_table_refused(struct wz_rep *p)
 	for (uint32_t i = 0; i < p->v.n; i++) {
 		name_cell(p, i);
 		for (unsigned k = 0; k < WZ_PACK_CLASSES; k++)
-			refused_cell(p, refused(p, i, k), most[k]);
+			refused_cell(p, i, k, most[k]);
 		wz_rep_z(p, "</tr>");
 	}
 	wz_rep_z(p, "</tbody><tfoot><tr><th scope=\"row\">");
@@ -198,7 +211,7 @@ static void spread_cell(struct wz_rep *p, struct wz_spread s)
 	wz_rep_z(p, "<td>");
 	wz_rep_text(p, wz_rep_fix(&num, s.mean, 2));
 	if (s.n > 1) {
-		wz_rep_z(p, " <small>± ");
+		wz_rep_z(p, " <small class=\"sd\">± ");
 		wz_rep_text(p, wz_rep_fix(&num, s.sd, 2));
 		wz_rep_z(p, "</small>");
 	}
@@ -214,7 +227,8 @@ static void numbers_row(struct wz_rep *p, uint32_t rank)
 	name_cell(p, rank);
 	for (unsigned i = 0; i < N_POINTS; i++)
 		spread_cell(p, wz_rep_point(p, rank, WZ_CURVE_ALLOCATED, points[i]));
-	cell(p, wz_rep_fix(&num, p->v.at ? wz_rep_point(p, rank, WZ_CURVE_FRAGMENTED, p->v.at).mean : (double)NAN, 2));
+	cell(p, wz_rep_fix(
+	                &num, p->v.at ? wz_rep_point(p, rank, WZ_CURVE_FRAGMENTED, p->v.at).mean : (double)NAN, 2));
 	for (uint32_t i = 0; i < p->v.seeds; i++) {
 		ns += (double)r[i].cpu_ns;
 		decisions += (double)r[i].decisions;
@@ -261,6 +275,65 @@ void wz_rep_table_numbers(struct wz_rep *p)
 		numbers_row(p, i);
 	wz_rep_z(p, "</tbody>");
 	numbers_foot(p);
+	close(p);
+}
+
+/* ---- ablation ---- */
+
+static const unsigned ablation_points[] = {90, 95, 100, 130};
+
+/* Mean and sample deviation of variant - full over the seeds, at 100 % arrived. */
+static struct wz_spread paired(const struct wz_packset *s, uint32_t variant)
+{
+	uint32_t seeds = wz_packset_runs(s) / s->n_placements;
+	struct wz_spread x = {.n = seeds};
+	double sq = 0;
+
+	for (uint32_t i = 0; i < seeds; i++)
+		x.mean += (s->result[variant * seeds + i].allocated[100] - s->result[i].allocated[100]) / seeds;
+	for (uint32_t i = 0; i < seeds; i++) {
+		double d = s->result[variant * seeds + i].allocated[100] - s->result[i].allocated[100] - x.mean;
+		sq += d * d;
+	}
+	x.sd = seeds > 1 ? sqrt(sq / (seeds - 1)) : 0;
+	return x;
+}
+
+static void ablation_row(struct wz_rep *p, const struct wz_packset *s, uint32_t variant)
+{
+	struct wz_spread d = paired(s, variant);
+	struct wz_rep_num a, b;
+
+	wz_rep_z(p, variant == 0 ? "<tr class=\"win\"><th scope=\"row\">" : "<tr><th scope=\"row\">");
+	wz_rep_text(p, wz_str(s->placement[variant]));
+	wz_rep_z(p, "</th>");
+	for (unsigned i = 0; i < WZ_ARRAY_LEN(ablation_points); i++)
+		cell(p, wz_rep_fix(&a, wz_packset_point(s, variant, WZ_CURVE_ALLOCATED, ablation_points[i]).mean, 2));
+	if (variant == 0) {
+		wz_rep_z(p, "<td></td></tr>");
+		return;
+	}
+	wz_rep_z(p, d.mean > 0 ? "<td>+" : "<td>");
+	wz_rep_text(p, wz_rep_fix(&a, d.mean, 2));
+	wz_rep_z(p, " ± ");
+	wz_rep_text(p, wz_rep_fix(&b, d.sd, 2));
+	wz_rep_z(p, "</td></tr>");
+}
+
+void wz_rep_table_ablation(struct wz_rep *p, const struct wz_packset *s)
+{
+	open(p, "full", WZ_T_ABLATION);
+	head(p, WZ_T_COL_VARIANT);
+	for (unsigned i = 0; i < WZ_ARRAY_LEN(ablation_points); i++) {
+		wz_rep_z(p, "<th scope=\"col\">");
+		wz_buf_add_u64(p->b, ablation_points[i]);
+		wz_rep_z(p, " %</th>");
+	}
+	head(p, WZ_T_COL_DIFFERENCE);
+	wz_rep_z(p, "</tr></thead><tbody>");
+	for (uint32_t k = 0; k < s->n_placements; k++)
+		ablation_row(p, s, k);
+	wz_rep_z(p, "</tbody>");
 	close(p);
 }
 

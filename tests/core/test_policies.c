@@ -449,15 +449,18 @@ static void test_jigsaw(void)
 	w.model.n_classes = 2;
 	w.model.node_class[0] = (struct wz_node_class){.model = 3, .n_dev = 2, .cpu = 24000, .nodes = 1};
 	w.model.node_class[1] = (struct wz_node_class){.model = 5, .n_dev = 8, .cpu = 96000, .nodes = 1};
+	struct wz_variant usual;
+	wz_variant_usual(p, &usual);
+	wz_variant_begin(&usual, w.state);
 	tap_ok(p->prepare(w.state, &w.ctx), "learned");
 	w.node[0].order = 1u << 31;
 	/* stranded 4 - 24/10.178 = 1.642 devices -> 3 - 18/10.178 = 1.2315: 26,902 in Q16 */
-	tap_eq_i64(score_of(&w, "jigsaw", pod), 26902 - 2 * order - p3 / 2, "a pod frees stranded devices");
+	tap_eq_i64(score_of(&w, "jigsaw", pod), 1000 * (26902 - 2 * order - p3 / 2), "a pod frees stranded devices");
 	/* 6 CPU less strand 6/10.178 more: 38,634 */
-	tap_eq_i64(score_of(&w, "jigsaw", GPU_SHAPE(6000, 0, 0)), -38634 - 4 * order, "CPU only strands devices");
+	tap_eq_i64(score_of(&w, "jigsaw", GPU_SHAPE(6000, 0, 0)), 1000 * (-38634 - 4 * order), "CPU only strands devices");
 	w.node[0].class_id = 1;
 	w.node[0].cpu_free = 96000;
-	tap_eq_i64(score_of(&w, "jigsaw", pod), -2 * order - p5 / 2, "nothing stranded, little scarcity");
+	tap_eq_i64(score_of(&w, "jigsaw", pod), 1000 * (-2 * order - p5 / 2), "nothing stranded, little scarcity");
 }
 
 /* 81s and 19s arrive: 19 beside an 81 is worth its 19, while 30 is worth no more than 19. */

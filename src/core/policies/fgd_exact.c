@@ -29,5 +29,6 @@ const struct wz_policy wz_policy_fgd_exact = {
         .state_size = sizeof(struct wz_frag),
         .prepare = prepare,
         .score = score,
+        .order_weight = wz_frag_order_weight,
         .choose = choose,
 };

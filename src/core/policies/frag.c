@@ -125,6 +125,13 @@ int64_t wz_frag_of(const struct wz_frag *f, const struct wz_node *node, int64_t 
 	return f->weight * free - usable(f, node, cpu_free, milli);
 }
 
+int64_t wz_frag_order_weight(const void *state, const struct wz_shape *shape)
+{
+	(void)state;
+	(void)shape;
+	return 0;
+}
+
 int64_t wz_frag_score(const struct wz_frag *f, int64_t difference)
 {
 	int64_t k = 0;

@@ -49,4 +49,7 @@ int64_t wz_frag_best(const struct wz_frag *f, const struct wz_shape *shape, cons
 /* trunc(100 sigma(difference / 1000 W)), exactly: a binary search in step[]. */
 int64_t wz_frag_score(const struct wz_frag *f, int64_t difference);
 
+/* 0: the order of nodes enters only through ties (policy.h). */
+int64_t wz_frag_order_weight(const void *state, const struct wz_shape *shape);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/rng.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #define DRAWS 2000
@@ -56,22 +57,44 @@ static void decay(struct wz_worth *w)
 	}
 }
 
+/* The set of remainders r for which count[r] > 0, so that a search visits only those. */
+struct set { uint64_t w[2]; };
+
+static void set_put(struct set *s, int r, bool in)
+{
+	uint64_t bit = 1ULL << (r & 63);
+
+	s->w[r >> 6] = in ? s->w[r >> 6] | bit : s->w[r >> 6] & ~bit;
+}
+
+/* The largest member below `r`, or -1. */
+static int set_below(const struct set *s, int r)
+{
+	uint64_t high = r > 64 ? s->w[1] & ((1ULL << (r - 64)) - 1) : 0;
+	uint64_t low = r < 64 ? s->w[0] & ((1ULL << r) - 1) : s->w[0];
+
+	if (high)
+		return 127 - __builtin_clzll(high);
+	return low ? 63 - __builtin_clzll(low) : -1;
+}
+
 /* Places a stream of shares greedily by the present table and counts what happened to each remainder. */
 static void simulate(struct wz_worth *w, struct wz_rng *rng, const uint64_t cumulative[WZ_WORTH_N])
 {
 	uint32_t count[WZ_WORTH_N] = {0};
+	struct set some = {{0}};
 
 	for (int i = 0; i < DRAWS; i++) {
 		int d = draw(rng, cumulative), best = 100;
 		int32_t gain = w->u[100 - d] - w->u[100];
-		for (int r = 99; r >= d; r--)
-			if (count[r] && w->u[r - d] - w->u[r] >= gain) {
+		for (int r = set_below(&some, 100); r >= d; r = set_below(&some, r))
+			if (w->u[r - d] - w->u[r] >= gain) {
 				best = r;
 				gain = w->u[r - d] - w->u[r];
 			}
 		if (best < 100)
-			count[best]--;
-		count[best - d]++;
+			set_put(&some, best, --count[best] > 0);
+		set_put(&some, best - d, ++count[best - d] > 0);
 		w->taken[best][d] += 256;
 	}
 	for (int r = 1; r < 100; r++)
