@@ -370,6 +370,8 @@ static void on_readable(struct agent *a)
 			wz_buf_add(&a->in, (struct wz_str){block, (size_t)n});
 		if (n <= 0 || a->in.status < 0) {
 			agent_log(a, n <= 0 ? "the server is gone" : "the server sent too much at once", "");
+			if (n <= 0)
+				consume_lines(a); /* what it said before it went still holds */
 			drop_link(a);
 			return;
 		}
