@@ -181,8 +181,6 @@ static int add_line(const struct wz_csv *c, uint64_t now_us, struct wz_inventory
 	for (unsigned i = 0; i < WZ_ARRAY_LEN(cells); i++)
 		read_cell(d, cells[i].metric, f[cells[i].column], cells[i].scale_milli, now_us);
 	judge(d, c);
-	d->major = 195; /* /dev/nvidiaN: the minor is taken as the index until /proc says better */
-	d->minor = (uint32_t)index;
 	return 0;
 }
 
@@ -409,6 +407,35 @@ static int smi_probe(const struct wz_device_options *o, struct wz_device_source 
 	return 0;
 }
 
+/* The kernel module says which device node a card is; the order of nodes need not be that of the bus, and a fence around
+ * the wrong card is worse than none: without this file there is none. */
+static void find_node(struct wz_device *d, const struct wz_mem *mem)
+{
+	char path[96], bus[32];
+	struct wz_file_text text;
+	uint64_t minor;
+	size_t n = strlen(d->bus);
+	const char *from = n > 12 ? d->bus + n - 12 : d->bus; /* 00000000:07:00.0 is 0000:07:00.0 there */
+	for (n = 0; from[n]; n++)
+		bus[n] = (char)(from[n] >= 'A' && from[n] <= 'F' ? from[n] - 'A' + 'a' : from[n]);
+	bus[n] = 0;
+	if (strchr(bus, '/'))
+		return;
+	(void)snprintf(path, sizeof path, "/proc/driver/nvidia/gpus/%s/information", bus);
+	if (wz_file_read(path, 65536, mem, &text, NULL) < 0)
+		return;
+	struct wz_str rest = wz_file_text_str(&text);
+	while (rest.ptr) {
+		struct wz_str value = wz_str_split(&rest, '\n'), key = wz_str_split(&value, ':');
+		if (value.ptr && wz_str_eq(wz_str_trim(key), WZ_STR("Device Minor")) &&
+		        wz_str_parse_u64(wz_str_trim(value), &minor) == 0 && minor < 255) {
+			d->major = 195;
+			d->minor = (uint32_t)minor;
+		}
+	}
+	wz_file_text_release(&text);
+}
+
 static int smi_list(struct wz_device_source *s, uint64_t now_us, struct wz_inventory *inv, struct wz_err *err)
 {
 	struct wz_file_text text;
@@ -421,6 +448,8 @@ static int smi_list(struct wz_device_source *s, uint64_t now_us, struct wz_inven
 		return rc;
 	rc = wz_smi_parse_query(wz_file_text_str(&text), now_us, inv, err);
 	wz_file_text_release(&text);
+	for (uint32_t i = 0; rc == 0 && i < inv->n_devices; i++)
+		find_node(&inv->device[i], inv->mem);
 	/* Without a topology no link is promised; that is no reason to have no devices. */
 	if (rc == 0 && topo(s, &text, NULL) == 0) {
 		(void)wz_smi_parse_topo(wz_file_text_str(&text), inv->device, inv->n_devices, NULL);

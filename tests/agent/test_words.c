@@ -263,7 +263,7 @@ static void test_joblog(void)
 	tap_require(mkdtemp(dir), "dir");
 	int fd = open(dir, O_RDONLY | O_DIRECTORY);
 	uint64_t seed = 1;
-	for (unsigned round = 0; round < 300; round++) {
+	for (unsigned round = 0; round < 100; round++) {
 		struct wz_joblog l;
 		struct wz_joblog_gap gap;
 		struct wz_err err;
@@ -272,7 +272,7 @@ static void test_joblog(void)
 		(void)snprintf(text, sizeof text, "log%u", round);
 		tap_require(
 		        wz_joblog_open(&l, fd, text, head, tail, (uid_t)-1, (gid_t)-1, false, &err) == 0, "open");
-		while (n < 1 + round * 12 && n < sizeof all) {
+		while (n < 1 + round * 20 && n < sizeof all) {
 			seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
 			size_t k = 1 + (seed >> 33) % 90;
 			if (k > sizeof all - n)
