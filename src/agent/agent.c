@@ -22,7 +22,10 @@
 #define LINK_WAIT_MIN_US 50000u
 #define LINK_WAIT_MAX_US 2000000u
 
-uint64_t agent_now_us(void) { return wz_clock_monotonic_ns() / 1000; }
+uint64_t agent_now_us(void)
+{
+	return wz_clock_monotonic_ns() / 1000;
+}
 
 void agent_log(struct agent *a, const char *what, const char *detail)
 {

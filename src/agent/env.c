@@ -53,7 +53,10 @@ static void set_parts(struct list *l, struct wz_str name, struct wz_str value)
 		l->v[l->n++] = p;
 }
 
-static void set(struct list *l, const char *name, struct wz_str value) { set_parts(l, wz_str(name), value); }
+static void set(struct list *l, const char *name, struct wz_str value)
+{
+	set_parts(l, wz_str(name), value);
+}
 
 static void set_i64(struct list *l, const char *name, int64_t v)
 {

@@ -28,7 +28,10 @@ static int copy_inventory(const struct wz_inventory *from, struct wz_inventory *
 	return 0;
 }
 
-static uint64_t now_us(void) { return (uint64_t)wz_clock_wall_us(); }
+static uint64_t now_us(void)
+{
+	return (uint64_t)wz_clock_wall_us();
+}
 
 static void *run(void *arg)
 {

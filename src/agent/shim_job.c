@@ -9,7 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-bool shim_tracked(const struct shim *s) { return wz_cgroup_has(&s->spec.cgroup, WZ_CG_TRACK); }
+bool shim_tracked(const struct shim *s)
+{
+	return wz_cgroup_has(&s->spec.cgroup, WZ_CG_TRACK);
+}
 
 void shim_signal_all(struct shim *s, int sig)
 {
@@ -97,7 +100,10 @@ static void begin_term(struct shim *s, int sig, uint64_t grace)
 
 /* --- stopping and preempting ---------------------------------------------------------------------------------- */
 
-bool shim_acked_by_file(void) { return faccessat(AT_FDCWD, "run/ack", F_OK, AT_SYMLINK_NOFOLLOW) == 0; }
+bool shim_acked_by_file(void)
+{
+	return faccessat(AT_FDCWD, "run/ack", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
 
 void shim_on_ack(struct shim *s)
 {

@@ -10,7 +10,10 @@
 
 #define MESSAGE_MAX 8192
 
-static void say(int fd, const char *text) { (void)!send(fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL); }
+static void say(int fd, const char *text)
+{
+	(void)!send(fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
 
 void shim_say_all(struct shim *s, const char *text)
 {
@@ -20,7 +23,10 @@ void shim_say_all(struct shim *s, const char *text)
 	}
 }
 
-void shim_save(struct shim *s, bool durable) { (void)wz_attempt_status_write(s->dir, &s->st, durable); }
+void shim_save(struct shim *s, bool durable)
+{
+	(void)wz_attempt_status_write(s->dir, &s->st, durable);
+}
 
 void shim_live_usage(struct shim *s)
 {

@@ -139,7 +139,10 @@ static int make_hosts(struct making *m, struct wz_err *err)
 	return rc;
 }
 
-static void put_arg(struct making *m, struct wz_str arg) { m->spec.argv[m->spec.n_argv++] = arg.ptr; }
+static void put_arg(struct making *m, struct wz_str arg)
+{
+	m->spec.argv[m->spec.n_argv++] = arg.ptr;
+}
 
 /* argv; or the script's file, run by its own first line or by /bin/sh. */
 static int make_argv(struct making *m, struct wz_err *err)
@@ -181,7 +184,10 @@ static int make_env(struct making *m, struct wz_err *err)
 	return rc;
 }
 
-static int64_t or (int64_t v, int64_t otherwise) { return v ? v : otherwise; }
+static int64_t or (int64_t v, int64_t otherwise)
+{
+	return v ? v : otherwise;
+}
 
 static int make_spec(struct making *m, struct wz_err *err)
 {

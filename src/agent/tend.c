@@ -360,7 +360,10 @@ static void settle(struct agent *a, struct tended *t)
 		tend_running(a, t);
 }
 
-void tend_retry(struct agent *a, struct tended *t) { settle(a, t); }
+void tend_retry(struct agent *a, struct tended *t)
+{
+	settle(a, t);
+}
 
 /* --- the shim ------------------------------------------------------------------------------------------------- */
 

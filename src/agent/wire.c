@@ -197,7 +197,10 @@ static int copy_text(struct wz_str s, struct wz_arena *arena, struct wz_str *ret
 	return 0;
 }
 
-static int hex_digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
+static int hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
 
 /* "text" or {"hex":"..."} */
 static int parse_bytes(const json_t *v, struct wz_arena *arena, struct wz_str *ret)

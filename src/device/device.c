@@ -164,7 +164,10 @@ static int none_sample(struct wz_device_source *s, uint64_t now_us, struct wz_in
 	(void)err;
 	return 0;
 }
-static void none_close(struct wz_device_source *s) { (void)s; }
+static void none_close(struct wz_device_source *s)
+{
+	(void)s;
+}
 
 const struct wz_device_provider wz_device_none = {.name = "none",
         .what = "this machine, with no device",

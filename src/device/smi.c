@@ -503,7 +503,10 @@ static int smi_sample(struct wz_device_source *s, uint64_t now_us, struct wz_inv
 	return rc;
 }
 
-static void smi_close(struct wz_device_source *s) { wz_mem_free(s->o.mem, s, sizeof *s); }
+static void smi_close(struct wz_device_source *s)
+{
+	wz_mem_free(s->o.mem, s, sizeof *s);
+}
 
 const struct wz_device_provider wz_device_smi = {.name = "nvidia-smi",
         .what = "NVIDIA devices, by nvidia-smi's text",

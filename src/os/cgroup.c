@@ -168,7 +168,10 @@ static int limit_memory(const struct wz_cgroup_at *at, int64_t bytes)
 	return rc;
 }
 
-static int limit_pids(const struct wz_cgroup_at *at, int64_t n) { return put_i64(at->dir, "pids.max", n); }
+static int limit_pids(const struct wz_cgroup_at *at, int64_t n)
+{
+	return put_i64(at->dir, "pids.max", n);
+}
 
 int wz_cgroup_limit(const struct wz_cgroup *g, const struct wz_cgroup_limits *l, struct wz_err *err)
 {
@@ -301,7 +304,10 @@ int wz_cgroup_signal(const struct wz_cgroup *g, int sig)
 	return visit_tree(g->facet[WZ_CG_TRACK].dir, sig);
 }
 
-int wz_cgroup_count(const struct wz_cgroup *g) { return wz_cgroup_signal(g, -1); }
+int wz_cgroup_count(const struct wz_cgroup *g)
+{
+	return wz_cgroup_signal(g, -1);
+}
 
 int wz_cgroup_kill(const struct wz_cgroup *g)
 {

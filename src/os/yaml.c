@@ -198,7 +198,10 @@ void wz_yaml_free(struct wz_yaml *y)
 	free(y);
 }
 
-wz_yaml_id wz_yaml_root(const struct wz_yaml *y) { return (wz_yaml_id){y->nodes ? 1 : 0}; }
+wz_yaml_id wz_yaml_root(const struct wz_yaml *y)
+{
+	return (wz_yaml_id){y->nodes ? 1 : 0};
+}
 
 enum wz_yaml_kind wz_yaml_kind(const struct wz_yaml *y, wz_yaml_id id)
 {
@@ -210,7 +213,10 @@ enum wz_yaml_kind wz_yaml_kind(const struct wz_yaml *y, wz_yaml_id id)
 	                                       : WZ_YAML_MAP;
 }
 
-struct wz_str wz_yaml_text(const struct wz_yaml *y, wz_yaml_id id) { return scalar(node(y, id.v)); }
+struct wz_str wz_yaml_text(const struct wz_yaml *y, wz_yaml_id id)
+{
+	return scalar(node(y, id.v));
+}
 
 bool wz_yaml_plain(const struct wz_yaml *y, wz_yaml_id id)
 {

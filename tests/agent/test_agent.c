@@ -11,7 +11,10 @@
 static struct wz_cgroup_fs cgroups;
 static bool root;
 
-static bool has(enum wz_cgroup_facet f) { return cgroups.facet[f].version != 0; }
+static bool has(enum wz_cgroup_facet f)
+{
+	return cgroups.facet[f].version != 0;
+}
 
 #define BEGIN(s) \
 	struct server s = {.link = -1}; \
@@ -190,7 +193,10 @@ static void test_tree_with_cgroup(void)
 	tree_is_gone("wz-test");
 }
 
-static void test_tree_without_cgroup(void) { tree_is_gone(""); }
+static void test_tree_without_cgroup(void)
+{
+	tree_is_gone("");
+}
 
 /* The main process ends by itself and leaves workers. */
 static void test_leftovers(void)

@@ -16,7 +16,10 @@
 
 static struct wz_cgroup_fs fs;
 
-static int enter(void *ctx) { return wz_cgroup_attach(ctx, 0); }
+static int enter(void *ctx)
+{
+	return wz_cgroup_attach(ctx, 0);
+}
 
 static pid_t run_in(struct wz_cgroup *g, const char *text)
 {
