@@ -22,7 +22,10 @@
 #define LINK_WAIT_MIN_US 50000u
 #define LINK_WAIT_MAX_US 2000000u
 
-uint64_t agent_now_us(void) { return wz_clock_monotonic_ns() / 1000; }
+uint64_t agent_now_us(void)
+{
+	return wz_clock_monotonic_ns() / 1000;
+}
 
 void agent_log(struct agent *a, const char *what, const char *detail)
 {
@@ -97,8 +100,8 @@ static void drop_link(struct agent *a)
 
 static void device_facts(const struct wz_device *d, struct wz_wire_device *w)
 {
-	*w = (struct wz_wire_device){d->index, d->mem_bytes, d->link_domain, d->numa, wz_str(d->uuid), wz_str(d->name),
-	        wz_str(d->bus), wz_str(wz_device_healths[d->health]), wz_str(d->health_why)};
+	*w = (struct wz_wire_device){d->index, d->mem_bytes, d->link_domain, d->numa, wz_str(d->uuid),
+	        wz_str(d->name), wz_str(d->bus), wz_str(wz_device_healths[d->health]), wz_str(d->health_why)};
 }
 
 static int node_facts(struct agent *a, const struct wz_device_node *n, struct wz_wire_node *w)
@@ -176,14 +179,14 @@ static void connect_link(struct agent *a)
 
 /* --- telemetry ------------------------------------------------------------------------------------------------ */
 
-
 static uint32_t procs_of(struct agent *a, uint32_t node, struct wz_wire_proc *to)
 {
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < a->inv.n_procs; i++) {
 		const struct wz_device_proc *p = &a->inv.proc[i];
 		if (p->node == node)
-			to[n++] = (struct wz_wire_proc){p->index, p->pid, p->mem_bytes, 0, wz_str(p->user), wz_str(p->command)};
+			to[n++] = (struct wz_wire_proc){
+			        p->index, p->pid, p->mem_bytes, 0, wz_str(p->user), wz_str(p->command)};
 	}
 	return n;
 }
@@ -260,10 +263,12 @@ static void on_sample(struct agent *a)
 static int on_attempt(struct agent *a, const struct wz_wire_msg *m, struct wz_err *err)
 {
 	const struct wz_wire_stop *s = &m->u.stop;
-	struct tended *t = tend_find(a, (struct wz_attempt_id){(uint64_t)s->job, (uint32_t)s->task, (uint32_t)s->attempt});
+	struct tended *t =
+	        tend_find(a, (struct wz_attempt_id){(uint64_t)s->job, (uint32_t)s->task, (uint32_t)s->attempt});
 	char text[160];
 	if (!t)
-		return wz_err_set(err, -ENOENT, "NoSuchAttempt", WZ_STR("this agent has no such attempt: nothing of it is alive"));
+		return wz_err_set(err, -ENOENT, "NoSuchAttempt",
+		        WZ_STR("this agent has no such attempt: nothing of it is alive"));
 	if (t->state != TEND_ALIVE) {
 		if (t->state == TEND_ENDED)
 			tend_announce(a, t);
@@ -276,13 +281,22 @@ static int on_attempt(struct agent *a, const struct wz_wire_msg *m, struct wz_er
 		(void)snprintf(text, sizeof text, "1 stop %lld %llu %d %.31s", (long long)s->signal,
 		        s->grace_ms < 0 ? ~0ULL : (unsigned long long)s->grace_ms, s->preempt != 0, s->reason.ptr);
 		break;
-	case WZ_WIRE_SIGNAL: (void)snprintf(text, sizeof text, "1 signal %lld", (long long)s->signal); break;
-	case WZ_WIRE_FREEZE: (void)snprintf(text, sizeof text, "1 freeze"); break;
-	case WZ_WIRE_THAW: (void)snprintf(text, sizeof text, "1 thaw"); break;
-	default: (void)snprintf(text, sizeof text, "1 query"); break;
+	case WZ_WIRE_SIGNAL:
+		(void)snprintf(text, sizeof text, "1 signal %lld", (long long)s->signal);
+		break;
+	case WZ_WIRE_FREEZE:
+		(void)snprintf(text, sizeof text, "1 freeze");
+		break;
+	case WZ_WIRE_THAW:
+		(void)snprintf(text, sizeof text, "1 thaw");
+		break;
+	default:
+		(void)snprintf(text, sizeof text, "1 query");
+		break;
 	}
 	if (tend_tell(t, text) < 0)
-		return wz_err_set(err, -ENOTCONN, "NotReachable", WZ_STR("the attempt's shim cannot be reached now; ask again"));
+		return wz_err_set(err, -ENOTCONN, "NotReachable",
+		        WZ_STR("the attempt's shim cannot be reached now; ask again"));
 	return 0;
 }
 
@@ -308,14 +322,21 @@ static void on_message(struct agent *a, struct wz_str line)
 	case WZ_WIRE_ERROR: /* to `ended`: the server has it, or will never want it */
 		tend_acked(a, m.re);
 		return;
-	case WZ_WIRE_START: rc = agent_start(a, &m, &err); break;
+	case WZ_WIRE_START:
+		rc = agent_start(a, &m, &err);
+		break;
 	case WZ_WIRE_STOP:
 	case WZ_WIRE_SIGNAL:
 	case WZ_WIRE_FREEZE:
 	case WZ_WIRE_THAW:
-	case WZ_WIRE_QUERY: rc = on_attempt(a, &m, &err); break;
-	case WZ_WIRE_LIST: on_list(a); break;
-	default: rc = wz_err_set(&err, -EBADMSG, "BadMessage", WZ_STR("not a request to an agent"));
+	case WZ_WIRE_QUERY:
+		rc = on_attempt(a, &m, &err);
+		break;
+	case WZ_WIRE_LIST:
+		on_list(a);
+		break;
+	default:
+		rc = wz_err_set(&err, -EBADMSG, "BadMessage", WZ_STR("not a request to an agent"));
 	}
 	if (rc < 0)
 		agent_error(a, m.id, &err);
@@ -352,6 +373,8 @@ static void on_readable(struct agent *a)
 			wz_buf_add(&a->in, (struct wz_str){block, (size_t)n});
 		if (n <= 0 || a->in.status < 0) {
 			agent_log(a, n <= 0 ? "the server is gone" : "the server sent too much at once", "");
+			if (n <= 0)
+				consume_lines(a); /* what it said before it went still holds */
 			drop_link(a);
 			return;
 		}
@@ -362,7 +385,8 @@ static void on_readable(struct agent *a)
 static void flush_out(struct agent *a)
 {
 	while (a->link >= 0 && a->out_done < a->out.len) {
-		ssize_t n = send(a->link, a->out.data + a->out_done, a->out.len - a->out_done, MSG_DONTWAIT | MSG_NOSIGNAL);
+		ssize_t n = send(
+		        a->link, a->out.data + a->out_done, a->out.len - a->out_done, MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EAGAIN)
@@ -472,8 +496,8 @@ static int open_state(struct agent *a, struct wz_err *err)
 	for (unsigned tries = 0; (a->lock = wz_attempt_lock(a->state)) == -EWOULDBLOCK && tries < 100; tries++)
 		(void)poll(NULL, 0, 10);
 	if (a->lock < 0)
-		return a->lock == -EWOULDBLOCK ? wz_err_set(err, -EBUSY, "AgentRunning", WZ_STR("another agent works in "),
-		                                         wz_str(a->state_path))
+		return a->lock == -EWOULDBLOCK ? wz_err_set(err, -EBUSY, "AgentRunning",
+		                                         WZ_STR("another agent works in "), wz_str(a->state_path))
 		                               : wz_file_err(err, a->lock, "lock", a->state_path);
 	rc = open_dir(a->state, "attempts", 0711, &a->attempts, err);
 	return rc < 0 ? rc : open_dir(a->state, "closed", 0700, &a->closed, err);
@@ -497,13 +521,14 @@ static int find_shim(struct agent *a, struct wz_err *err)
 		if (access(a->shim, X_OK) == 0)
 			return 0;
 	}
-	return wz_err_set(err, -ENOENT, "NoShim", WZ_STR("wz-shim is neither beside this program nor in ../libexec/whalezen"));
+	return wz_err_set(err, -ENOENT, "NoShim",
+	        WZ_STR("wz-shim is neither beside this program nor in ../libexec/whalezen"));
 }
 
 static int open_provider(struct agent *a, struct wz_err *err)
 {
-	struct wz_device_options o = {.mem = a->mem, .command = a->o->smi_command,
-	        .epoch_us = (uint64_t)wz_clock_wall_us()};
+	struct wz_device_options o = {
+	        .mem = a->mem, .command = a->o->smi_command, .epoch_us = (uint64_t)wz_clock_wall_us()};
 	struct wz_device_source *source = NULL;
 	const char *name = a->o->provider;
 	int rc = -ENODEV;
@@ -511,18 +536,20 @@ static int open_provider(struct agent *a, struct wz_err *err)
 		const struct wz_device_provider *p = wz_device_providers[i];
 		if (name && strcmp(name, p->name) != 0)
 			continue;
-		o.file = p == &wz_device_emulated ? a->o->cluster_file : p == &wz_device_smi ? a->o->smi_file : NULL;
+		o.file = p == &wz_device_emulated ? a->o->cluster_file
+		         : p == &wz_device_smi    ? a->o->smi_file
+		                                  : NULL;
 		a->provider = p;
 		rc = p->probe(&o, &source, err);
 		if (rc == -ENODEV && name)
 			return rc;
 	}
 	if (rc < 0)
-		return !a->provider && name
-		        ? wz_err_set(err, -ENOENT, "NoProvider", WZ_STR("no device provider has the name "), wz_str(name))
-		        : rc;
-	return wz_sampler_start(&a->sampler, a->provider, source, (a->o->sample_ms ? a->o->sample_ms : 1000) * 1000,
-	        &a->inv, err);
+		return !a->provider && name ? wz_err_set(err, -ENOENT, "NoProvider",
+		                                      WZ_STR("no device provider has the name "), wz_str(name))
+		                            : rc;
+	return wz_sampler_start(
+	        &a->sampler, a->provider, source, (a->o->sample_ms ? a->o->sample_ms : 1000) * 1000, &a->inv, err);
 }
 
 static int set_up(struct agent *a, struct wz_err *err)
@@ -568,8 +595,15 @@ static void tear_down(struct agent *a)
 
 int wz_agent_run(const struct wz_agent_options *o, const atomic_int *stop, struct wz_err *err)
 {
-	struct agent a = {.o = o, .mem = wz_os_mem(), .state = -1, .attempts = -1, .closed = -1, .lock = -1, .link = -1,
-	        .next_id = 1, .link_wait_us = LINK_WAIT_MIN_US};
+	struct agent a = {.o = o,
+	        .mem = wz_os_mem(),
+	        .state = -1,
+	        .attempts = -1,
+	        .closed = -1,
+	        .lock = -1,
+	        .link = -1,
+	        .next_id = 1,
+	        .link_wait_us = LINK_WAIT_MIN_US};
 	a.privileged = geteuid() == 0;
 	wz_arena_init(&a.arena, a.mem, 65536);
 	wz_buf_init(&a.in, a.mem, WZ_WIRE_LINE_MAX + 65536);
@@ -577,8 +611,9 @@ int wz_agent_run(const struct wz_agent_options *o, const atomic_int *stop, struc
 	wz_inventory_init(&a.inv, a.mem);
 	struct sockaddr_un addr;
 	int rc = o->socket && strlen(o->socket) >= sizeof addr.sun_path
-	        ? wz_err_set(err, -ENAMETOOLONG, "BadSocket", WZ_STR("the path of the socket is too long: "), wz_str(o->socket))
-	        : set_up(&a, err);
+	                 ? wz_err_set(err, -ENAMETOOLONG, "BadSocket",
+	                           WZ_STR("the path of the socket is too long: "), wz_str(o->socket))
+	                 : set_up(&a, err);
 	if (rc == 0 && !o->socket)
 		begin_link(&a, o->fd);
 	while (rc == 0 && !atomic_load(stop)) {

@@ -46,25 +46,67 @@ struct field {
 	size_t at, size;
 };
 
-#define SPEC(name, kind) {#name, kind, offsetof(struct wz_attempt_spec, name), 0}
+#define SPEC(name, kind) \
+	{ \
+#name, kind, offsetof(struct wz_attempt_spec, name), 0 \
+	}
 static const struct field spec_fields[] = {
-        SPEC(cwd, TEXT), SPEC(log_dir, TEXT), SPEC(log_name, TEXT), SPEC(boot, TEXT), SPEC(node, TEXT),
-        SPEC(devices, I64), SPEC(switch_user, I64),
-        SPEC(uid, I64), SPEC(gid, I64), SPEC(umask, I64), SPEC(log_as_user, I64), SPEC(log_head, I64),
-        SPEC(log_tail, I64), SPEC(signal, I64), SPEC(grace_ms, I64), SPEC(leftover_ms, I64), SPEC(time_ms, I64),
-        SPEC(preempt_signal, I64), SPEC(preempt_grace_ms, I64), SPEC(preempt_ack, I64), SPEC(no_new_privs, I64),
-        SPEC(nice, I64), SPEC(oom_score_adj, I64),
+        SPEC(cwd, TEXT),
+        SPEC(log_dir, TEXT),
+        SPEC(log_name, TEXT),
+        SPEC(boot, TEXT),
+        SPEC(node, TEXT),
+        SPEC(devices, I64),
+        SPEC(switch_user, I64),
+        SPEC(uid, I64),
+        SPEC(gid, I64),
+        SPEC(umask, I64),
+        SPEC(log_as_user, I64),
+        SPEC(log_head, I64),
+        SPEC(log_tail, I64),
+        SPEC(signal, I64),
+        SPEC(grace_ms, I64),
+        SPEC(leftover_ms, I64),
+        SPEC(time_ms, I64),
+        SPEC(preempt_signal, I64),
+        SPEC(preempt_grace_ms, I64),
+        SPEC(preempt_ack, I64),
+        SPEC(no_new_privs, I64),
+        SPEC(nice, I64),
+        SPEC(oom_score_adj, I64),
 };
 
 #define STATUS(name, kind) \
-	{#name, kind, offsetof(struct wz_attempt_status, name), sizeof(((struct wz_attempt_status *)0)->name)}
+	{ \
+#name, kind, offsetof(struct wz_attempt_status, name), \
+		        sizeof(((struct wz_attempt_status *)0)->name) \
+	}
 static const struct field status_fields[] = {
-        STATUS(phase, PHASE), STATUS(why, WHY), STATUS(frozen, BYTE), STATUS(acked, BYTE), STATUS(pid, I64),
-        STATUS(pid_ticks, I64), STATUS(started_us, I64), STATUS(ended_us, I64), STATUS(exit_code, I64),
-        STATUS(exit_signal, I64), STATUS(core_dumped, I64), STATUS(oom_kills, I64), STATUS(left, I64),
-        STATUS(cpu_us, I64), STATUS(mem_peak_bytes, I64), STATUS(mem_limit_bytes, I64), STATUS(log_bytes, I64),
-        STATUS(log_lost, I64), STATUS(log_gap_at, I64), STATUS(log_gap_bytes, I64), STATUS(log_gap_marker, I64),
-        STATUS(boot, TEXT), STATUS(stop_reason, TEXT), STATUS(launch_reason, TEXT), STATUS(launch_text, TEXT),
+        STATUS(phase, PHASE),
+        STATUS(why, WHY),
+        STATUS(frozen, BYTE),
+        STATUS(acked, BYTE),
+        STATUS(pid, I64),
+        STATUS(pid_ticks, I64),
+        STATUS(started_us, I64),
+        STATUS(ended_us, I64),
+        STATUS(exit_code, I64),
+        STATUS(exit_signal, I64),
+        STATUS(core_dumped, I64),
+        STATUS(oom_kills, I64),
+        STATUS(left, I64),
+        STATUS(cpu_us, I64),
+        STATUS(mem_peak_bytes, I64),
+        STATUS(mem_limit_bytes, I64),
+        STATUS(log_bytes, I64),
+        STATUS(log_lost, I64),
+        STATUS(log_gap_at, I64),
+        STATUS(log_gap_bytes, I64),
+        STATUS(log_gap_marker, I64),
+        STATUS(boot, TEXT),
+        STATUS(stop_reason, TEXT),
+        STATUS(launch_reason, TEXT),
+        STATUS(launch_text, TEXT),
         STATUS(tracked, TEXT),
 };
 
@@ -106,7 +148,8 @@ void wz_attempt_spec_format(const struct wz_attempt_spec *s, struct wz_buf *b)
 		char key[32];
 		if (!s->cgroup.facet[i].version)
 			continue;
-		(void)snprintf(key, sizeof key, "cgroup%u.%s", s->cgroup.facet[i].version, wz_cgroup_facet_names[i]);
+		(void)snprintf(
+		        key, sizeof key, "cgroup%u.%s", s->cgroup.facet[i].version, wz_cgroup_facet_names[i]);
 		record(b, key, wz_str(s->cgroup.facet[i].dir));
 	}
 	for (uint32_t i = 0; i < s->n_env; i++)
@@ -256,9 +299,12 @@ static int status_field(struct wz_attempt_status *s, const struct field *f, stru
 	void *at = (char *)s + f->at;
 	uint64_t u;
 	switch (f->kind) {
-	case I64: return wz_str_parse_i64(v, at);
-	case PHASE: return word(v, wz_attempt_phases, WZ_ARRAY_LEN(wz_attempt_phases), at);
-	case WHY: return word(v, wz_attempt_whys, WZ_ARRAY_LEN(wz_attempt_whys), at);
+	case I64:
+		return wz_str_parse_i64(v, at);
+	case PHASE:
+		return word(v, wz_attempt_phases, WZ_ARRAY_LEN(wz_attempt_phases), at);
+	case WHY:
+		return word(v, wz_attempt_whys, WZ_ARRAY_LEN(wz_attempt_whys), at);
 	case BYTE:
 		if (wz_str_parse_u64(v, &u) < 0 || u > 1)
 			return -EINVAL;
@@ -286,7 +332,8 @@ int wz_attempt_status_parse(struct wz_str text, struct wz_attempt_status *ret)
 			return -EINVAL;
 		ours |= wz_str_eq(key, WZ_STR("wz"));
 		for (size_t i = 0; i < WZ_ARRAY_LEN(status_fields); i++) {
-			if (wz_str_eq(key, wz_str(status_fields[i].key)) && status_field(&s, &status_fields[i], v) < 0)
+			if (wz_str_eq(key, wz_str(status_fields[i].key)) &&
+			        status_field(&s, &status_fields[i], v) < 0)
 				return -EINVAL;
 		}
 	}

@@ -53,7 +53,10 @@ static void set_parts(struct list *l, struct wz_str name, struct wz_str value)
 		l->v[l->n++] = p;
 }
 
-static void set(struct list *l, const char *name, struct wz_str value) { set_parts(l, wz_str(name), value); }
+static void set(struct list *l, const char *name, struct wz_str value)
+{
+	set_parts(l, wz_str(name), value);
+}
 
 static void set_i64(struct list *l, const char *name, int64_t v)
 {
@@ -239,7 +242,8 @@ int wz_env_build(const struct wz_wire_start *s, const struct wz_env_facts *f, st
 			return wz_err_set(err, -EINVAL, "BadEnvironment", WZ_STR("no NAME=VALUE: \""),
 			        var.len > 60 ? (struct wz_str){var.ptr, 60} : var, WZ_STR("\""));
 		/* Ours come last; those of a job that submits another must not reach it. */
-		if (wz_str_starts(name, WZ_STR("WZ_")) || (!s->slurm && wz_str_starts(name, WZ_STR("SLURM_")) && i < s->env.n))
+		if (wz_str_starts(name, WZ_STR("WZ_")) ||
+		        (!s->slurm && wz_str_starts(name, WZ_STR("SLURM_")) && i < s->env.n))
 			continue;
 		if (i >= s->env.n || passes(s, name))
 			set_parts(l, name, (struct wz_str){var.ptr + name.len + 1, var.len - name.len - 1});
@@ -261,7 +265,8 @@ int wz_env_check_size(const char *const *argv, const char *const *env, struct wz
 	enum { STRING_MAX = 131072, SLACK = 4096 };
 	struct rlimit r;
 	/* Linux: a quarter of the stack limit, at least 128 KiB, at most 6 MiB. */
-	uint64_t limit = getrlimit(RLIMIT_STACK, &r) == 0 && r.rlim_cur != RLIM_INFINITY ? r.rlim_cur / 4 : 6u << 20;
+	uint64_t limit =
+	        getrlimit(RLIMIT_STACK, &r) == 0 && r.rlim_cur != RLIM_INFINITY ? r.rlim_cur / 4 : 6u << 20;
 	uint64_t total = SLACK;
 	if (limit < 131072)
 		limit = 131072;
@@ -272,13 +277,14 @@ int wz_env_check_size(const char *const *argv, const char *const *env, struct wz
 			size_t n = strlen(*p) + 1;
 			total += n + sizeof *p;
 			if (n > STRING_MAX)
-				return wz_err_set(err, -E2BIG, "TooLarge", WZ_STR("one argument or variable is longer than 128 KiB: \""),
+				return wz_err_set(err, -E2BIG, "TooLarge",
+				        WZ_STR("one argument or variable is longer than 128 KiB: \""),
 				        (struct wz_str){*p, 40}, WZ_STR("...\""));
 		}
 	}
 	struct wz_num a, b;
 	if (total > limit)
-		return wz_err_set(err, -E2BIG, "TooLarge", WZ_STR("arguments and environment take "), wz_str_u64(&a, total),
-		        WZ_STR(" bytes; the kernel takes "), wz_str_u64(&b, limit));
+		return wz_err_set(err, -E2BIG, "TooLarge", WZ_STR("arguments and environment take "),
+		        wz_str_u64(&a, total), WZ_STR(" bytes; the kernel takes "), wz_str_u64(&b, limit));
 	return 0;
 }

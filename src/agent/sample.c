@@ -28,7 +28,10 @@ static int copy_inventory(const struct wz_inventory *from, struct wz_inventory *
 	return 0;
 }
 
-static uint64_t now_us(void) { return (uint64_t)wz_clock_wall_us(); }
+static uint64_t now_us(void)
+{
+	return (uint64_t)wz_clock_wall_us();
+}
 
 static void *run(void *arg)
 {
@@ -40,7 +43,8 @@ static void *run(void *arg)
 		uint64_t at = now_us(), one = 1;
 		pthread_mutex_lock(&s->provider_lock);
 		int rc = s->provider->sample(s->source, at, &s->own, &err);
-		uint64_t next = s->provider->next_change_us ? s->provider->next_change_us(s->source, at) : UINT64_MAX;
+		uint64_t next =
+		        s->provider->next_change_us ? s->provider->next_change_us(s->source, at) : UINT64_MAX;
 		pthread_mutex_unlock(&s->provider_lock);
 		pthread_mutex_lock(&s->lock);
 		s->err = err;

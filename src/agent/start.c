@@ -49,11 +49,13 @@ static int check_node(struct making *m, struct wz_err *err)
 	while (i < inv->n_nodes && m->s->node.len && !wz_str_eq(m->s->node, wz_str(inv->node[i].name)))
 		i++;
 	if (i == inv->n_nodes || (!m->s->node.len && inv->n_nodes != 1))
-		return wz_err_set(err, -ENOENT, "NoSuchNode", WZ_STR("this agent has no node \""), m->s->node, WZ_STR("\""));
+		return wz_err_set(
+		        err, -ENOENT, "NoSuchNode", WZ_STR("this agent has no node \""), m->s->node, WZ_STR("\""));
 	m->node = i;
 	for (uint32_t k = 0; k < m->s->devices.n; k++) {
 		if (index[k] < 0 || index[k] >= inv->node[i].n_devices || (m->devices >> index[k] & 1))
-			return refuse(err, -ENOENT, "NoSuchDevice", "the node has no such device, or it is named twice");
+			return refuse(
+			        err, -ENOENT, "NoSuchDevice", "the node has no such device, or it is named twice");
 		m->devices |= 1ULL << index[k];
 	}
 	return 0;
@@ -62,11 +64,12 @@ static int check_node(struct making *m, struct wz_err *err)
 static int check_user(struct making *m, struct wz_err *err)
 {
 	const struct wz_wire_start *s = m->s;
-	if (s->uid < -1 || s->uid > INT32_MAX || s->gid < -1 || s->gid > INT32_MAX || s->groups.n > WZ_PROC_GROUPS_MAX ||
-	        (s->uid >= 0) != (s->gid >= 0))
+	if (s->uid < -1 || s->uid > INT32_MAX || s->gid < -1 || s->gid > INT32_MAX ||
+	        s->groups.n > WZ_PROC_GROUPS_MAX || (s->uid >= 0) != (s->gid >= 0))
 		return refuse(err, -EINVAL, "BadMessage", "uid, gid or groups are out of range");
 	if (s->uid >= 0 && !m->a->privileged && (s->uid != geteuid() || s->gid != getegid()))
-		return refuse(err, -EPERM, "NotPrivileged", "this agent is not root: it runs work of its own user only");
+		return refuse(
+		        err, -EPERM, "NotPrivileged", "this agent is not root: it runs work of its own user only");
 	return 0;
 }
 
@@ -80,7 +83,8 @@ static int check(struct making *m, struct wz_err *err)
 	if (s->log.len < 2 || s->log.ptr[0] != '/' || s->log.len > 3000 || s->log.ptr[s->log.len - 1] == '/')
 		return refuse(err, -EINVAL, "BadMessage", "log is no absolute path of a file");
 	if (s->signal < 0 || s->signal >= NSIG || s->preempt_signal < 0 || s->preempt_signal >= NSIG ||
-	        s->log_head_bytes < 0 || s->log_tail_bytes < 0 || s->rlimits.n % 3 || s->rlimits.n / 3 > WZ_ATTEMPT_RLIMITS_MAX)
+	        s->log_head_bytes < 0 || s->log_tail_bytes < 0 || s->rlimits.n % 3 ||
+	        s->rlimits.n / 3 > WZ_ATTEMPT_RLIMITS_MAX)
 		return refuse(err, -EINVAL, "BadMessage", "a signal, a log cap or rlimits is out of range");
 	int rc = check_node(m, err);
 	return rc < 0 ? rc : check_user(m, err);
@@ -135,7 +139,10 @@ static int make_hosts(struct making *m, struct wz_err *err)
 	return rc;
 }
 
-static void put_arg(struct making *m, struct wz_str arg) { m->spec.argv[m->spec.n_argv++] = arg.ptr; }
+static void put_arg(struct making *m, struct wz_str arg)
+{
+	m->spec.argv[m->spec.n_argv++] = arg.ptr;
+}
 
 /* argv; or the script's file, run by its own first line or by /bin/sh. */
 static int make_argv(struct making *m, struct wz_err *err)
@@ -177,7 +184,10 @@ static int make_env(struct making *m, struct wz_err *err)
 	return rc;
 }
 
-static int64_t or(int64_t v, int64_t otherwise) { return v ? v : otherwise; }
+static int64_t or (int64_t v, int64_t otherwise)
+{
+	return v ? v : otherwise;
+}
 
 static int make_spec(struct making *m, struct wz_err *err)
 {
@@ -206,9 +216,9 @@ static int make_spec(struct making *m, struct wz_err *err)
 	p->log_as_user = s->log_as_user;
 	p->log_head = s->log_head_bytes;
 	p->log_tail = s->log_tail_bytes;
-	p->signal = or(s->signal, SIGTERM);
-	p->grace_ms = or(s->grace_ms, 30000);
-	p->leftover_ms = or(s->leftover_ms, 5000);
+	p->signal = or (s->signal, SIGTERM);
+	p->grace_ms = or (s->grace_ms, 30000);
+	p->leftover_ms = or (s->leftover_ms, 5000);
 	p->time_ms = s->time_ms;
 	p->preempt_signal = s->preempt_signal;
 	p->preempt_grace_ms = s->preempt_grace_ms;
@@ -250,7 +260,8 @@ static int make_cgroup(struct making *m, struct wz_err *err)
 		return rc;
 	rc = wz_cgroup_limit(g, &l, err);
 	if (rc == -EOPNOTSUPP)
-		warn(m, "a limit of CPU, memory or processes is not enforced: this machine gives us no cgroup for it");
+		warn(m, "a limit of CPU, memory or processes is not enforced: this machine gives us no cgroup for "
+		        "it");
 	if (rc == 0 || rc == -EOPNOTSUPP) {
 		rc = fence(m, err);
 		if (rc == -EOPNOTSUPP)
@@ -265,7 +276,8 @@ static int write_spec(struct making *m, struct wz_err *err)
 	wz_buf_init(&b, m->a->mem, WZ_ATTEMPT_SPEC_MAX);
 	wz_attempt_spec_format(&m->spec, &b);
 	int rc = b.status;
-	int fd = rc < 0 ? -1 : openat(m->dir, "spec.new", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int fd = rc < 0 ? -1
+	                : openat(m->dir, "spec.new", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (rc == 0)
 		rc = fd < 0 ? -errno : wz_fd_write_all(fd, wz_buf_str(&b));
 	if (fd >= 0)
@@ -287,7 +299,12 @@ int agent_spawn_shim(struct agent *a, const char *key, int *ret_ctl, pid_t *ret_
 	const char *const argv[] = {"wz-shim", path, "3", NULL};
 	static const char *const env[] = {"LC_ALL=C", NULL};
 	struct wz_proc_fd fds[] = {{pair[1], 3}};
-	struct wz_proc_spec p = {.argv = argv, .envp = env, .path = a->shim, .umask = 077, .fds = fds, .n_fds = 1,
+	struct wz_proc_spec p = {.argv = argv,
+	        .envp = env,
+	        .path = a->shim,
+	        .umask = 077,
+	        .fds = fds,
+	        .n_fds = 1,
 	        .new_session = true};
 	int rc = wz_proc_spawn(&p, ret_pid, err);
 	close(pair[1]);

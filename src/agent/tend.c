@@ -184,7 +184,8 @@ static void prune_closed(struct agent *a)
 	for (struct dirent *e; d && (e = readdir(d));) {
 		struct stat st;
 		n += e->d_name[0] != '.';
-		if (n > CLOSED_KEPT && fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && now - st.st_mtime > 86400)
+		if (n > CLOSED_KEPT && fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		        now - st.st_mtime > 86400)
 			unlinkat(fd, e->d_name, 0);
 	}
 	if (d)
@@ -359,7 +360,10 @@ static void settle(struct agent *a, struct tended *t)
 		tend_running(a, t);
 }
 
-void tend_retry(struct agent *a, struct tended *t) { settle(a, t); }
+void tend_retry(struct agent *a, struct tended *t)
+{
+	settle(a, t);
+}
 
 /* --- the shim ------------------------------------------------------------------------------------------------- */
 

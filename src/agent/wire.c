@@ -26,26 +26,45 @@ struct table {
 };
 
 #define AT(type, name) #name, I64, offsetof(struct type, name)
-#define INT(type, name) {AT(type, name), 0, NULL}
-#define INTD(type, name, def) {AT(type, name), def, NULL}
-#define TEXT(type, name) {#name, STR, offsetof(struct type, name), 0, NULL}
-#define BYTES(type, name) {#name, BYTES_LIST, offsetof(struct type, name), 0, NULL}
-#define INTS(type, name) {#name, I64_LIST, offsetof(struct type, name), 0, NULL}
-#define STRUCTS(type, name, table) {#name, STRUCT_LIST, offsetof(struct type, name), 0, &table}
+#define INT(type, name) \
+	{ \
+		AT(type, name), 0, NULL \
+	}
+#define INTD(type, name, def) \
+	{ \
+		AT(type, name), def, NULL \
+	}
+#define TEXT(type, name) \
+	{ \
+#name, STR, offsetof(struct type, name), 0, NULL \
+	}
+#define BYTES(type, name) \
+	{ \
+#name, BYTES_LIST, offsetof(struct type, name), 0, NULL \
+	}
+#define INTS(type, name) \
+	{ \
+#name, I64_LIST, offsetof(struct type, name), 0, NULL \
+	}
+#define STRUCTS(type, name, table) \
+	{ \
+#name, STRUCT_LIST, offsetof(struct type, name), 0, &table \
+	}
 #define TABLE(name, type) \
 	static const struct table name = {name##_fields, (unsigned)WZ_ARRAY_LEN(name##_fields), sizeof(struct type)}
 #define ID(type) INT(type, job), INT(type, task), INT(type, attempt)
 
 #define T wz_wire_start
 static const struct field start_fields[] = {ID(T), TEXT(T, node), TEXT(T, name), TEXT(T, user), TEXT(T, queue),
-        BYTES(T, argv), TEXT(T, script), BYTES(T, env), BYTES(T, pass), BYTES(T, set), INT(T, env_all), TEXT(T, cwd),
-        TEXT(T, home), TEXT(T, shell), INTD(T, uid, -1), INTD(T, gid, -1), INTS(T, groups), INTD(T, umask, -1),
-        INT(T, cpu_milli), INT(T, mem_bytes), INT(T, pids), INTS(T, rlimits), INT(T, nice), INT(T, no_new_privs),
-        INTS(T, devices), INT(T, devices_by_uuid), INT(T, devices_open), INT(T, dev_milli), INT(T, dev_mem_bytes),
-        TEXT(T, log), INT(T, log_as_user), INT(T, log_head_bytes), INT(T, log_tail_bytes), INT(T, signal),
-        INT(T, grace_ms), INT(T, leftover_ms), INT(T, time_ms), INT(T, preempt_signal), INT(T, preempt_grace_ms),
-        INT(T, preempt_ack), INT(T, rank), INT(T, size), TEXT(T, master_addr), INT(T, master_port), BYTES(T, hosts),
-        INTS(T, speeds), INT(T, restarts), INT(T, slurm), TEXT(T, array_job), INT(T, array_index)};
+        BYTES(T, argv), TEXT(T, script), BYTES(T, env), BYTES(T, pass), BYTES(T, set), INT(T, env_all),
+        TEXT(T, cwd), TEXT(T, home), TEXT(T, shell), INTD(T, uid, -1), INTD(T, gid, -1), INTS(T, groups),
+        INTD(T, umask, -1), INT(T, cpu_milli), INT(T, mem_bytes), INT(T, pids), INTS(T, rlimits), INT(T, nice),
+        INT(T, no_new_privs), INTS(T, devices), INT(T, devices_by_uuid), INT(T, devices_open), INT(T, dev_milli),
+        INT(T, dev_mem_bytes), TEXT(T, log), INT(T, log_as_user), INT(T, log_head_bytes), INT(T, log_tail_bytes),
+        INT(T, signal), INT(T, grace_ms), INT(T, leftover_ms), INT(T, time_ms), INT(T, preempt_signal),
+        INT(T, preempt_grace_ms), INT(T, preempt_ack), INT(T, rank), INT(T, size), TEXT(T, master_addr),
+        INT(T, master_port), BYTES(T, hosts), INTS(T, speeds), INT(T, restarts), INT(T, slurm), TEXT(T, array_job),
+        INT(T, array_index)};
 TABLE(start, wz_wire_start);
 #undef T
 #define T wz_wire_stop
@@ -64,7 +83,8 @@ TABLE(label, wz_wire_label);
 #undef T
 #define T wz_wire_node
 static const struct field node_fields[] = {TEXT(T, name), TEXT(T, site), TEXT(T, rack), INT(T, cpu_milli),
-        INT(T, mem_bytes), INT(T, max_tasks), INT(T, ready), STRUCTS(T, labels, label), STRUCTS(T, devices, device)};
+        INT(T, mem_bytes), INT(T, max_tasks), INT(T, ready), STRUCTS(T, labels, label),
+        STRUCTS(T, devices, device)};
 TABLE(node, wz_wire_node);
 #undef T
 #define T wz_wire_facet
@@ -72,8 +92,8 @@ static const struct field facet_fields[] = {TEXT(T, name), TEXT(T, why), INT(T, 
 TABLE(facet, wz_wire_facet);
 #undef T
 #define T wz_wire_hello
-static const struct field hello_fields[] = {INT(T, proto), INT(T, pid), TEXT(T, version), TEXT(T, boot), TEXT(T, host),
-        TEXT(T, provider), INT(T, privileged), STRUCTS(T, nodes, node), STRUCTS(T, cgroup, facet)};
+static const struct field hello_fields[] = {INT(T, proto), INT(T, pid), TEXT(T, version), TEXT(T, boot),
+        TEXT(T, host), TEXT(T, provider), INT(T, privileged), STRUCTS(T, nodes, node), STRUCTS(T, cgroup, facet)};
 TABLE(hello, wz_wire_hello);
 #undef T
 #define T wz_wire_running
@@ -84,10 +104,10 @@ TABLE(running, wz_wire_running);
 #undef T
 #define T wz_wire_ended
 static const struct field ended_fields[] = {ID(T), TEXT(T, node), TEXT(T, why), TEXT(T, reason), TEXT(T, text),
-        INTD(T, exit_code, -1), INTD(T, exit_signal, -1), INT(T, core_dumped), INTD(T, oom_kills, -1), INT(T, acked),
-        INT(T, started_us), INT(T, ended_us), INTD(T, cpu_us, -1), INTD(T, mem_peak_bytes, -1),
-        INTD(T, mem_limit_bytes, -1), INT(T, log_bytes), INT(T, log_lost), INT(T, log_gap_at), INT(T, log_gap_bytes),
-        INT(T, log_gap_marker)};
+        INTD(T, exit_code, -1), INTD(T, exit_signal, -1), INT(T, core_dumped), INTD(T, oom_kills, -1),
+        INT(T, acked), INT(T, started_us), INT(T, ended_us), INTD(T, cpu_us, -1), INTD(T, mem_peak_bytes, -1),
+        INTD(T, mem_limit_bytes, -1), INT(T, log_bytes), INT(T, log_lost), INT(T, log_gap_at),
+        INT(T, log_gap_bytes), INT(T, log_gap_marker)};
 TABLE(ended, wz_wire_ended);
 #undef T
 #define T wz_wire_report
@@ -109,8 +129,8 @@ static const struct field proc_fields[] = {
 TABLE(proc, wz_wire_proc);
 #undef T
 #define T wz_wire_telemetry
-static const struct field telemetry_fields[] = {TEXT(T, node), INT(T, time_us), INT(T, procs_known),
-        STRUCTS(T, devices, sample), STRUCTS(T, procs, proc)};
+static const struct field telemetry_fields[] = {
+        TEXT(T, node), INT(T, time_us), INT(T, procs_known), STRUCTS(T, devices, sample), STRUCTS(T, procs, proc)};
 TABLE(telemetry, wz_wire_telemetry);
 #undef T
 #define T wz_wire_error
@@ -118,11 +138,21 @@ static const struct field error_fields[] = {TEXT(T, reason), TEXT(T, text), ID(T
 TABLE(error, wz_wire_error);
 #undef T
 
-static const struct table *const body_of[WZ_WIRE_TYPES] = {[WZ_WIRE_START] = &start, [WZ_WIRE_STOP] = &stop,
-        [WZ_WIRE_SIGNAL] = &stop, [WZ_WIRE_FREEZE] = &stop, [WZ_WIRE_THAW] = &stop, [WZ_WIRE_QUERY] = &stop,
-        [WZ_WIRE_HELLO] = &hello, [WZ_WIRE_RUNNING] = &running, [WZ_WIRE_ENDED] = &ended, [WZ_WIRE_CLEANING] = &running,
-        [WZ_WIRE_REPORT] = &report, [WZ_WIRE_TELEMETRY] = &telemetry, [WZ_WIRE_NODE] = &node,
-        [WZ_WIRE_NOTICE] = &error, [WZ_WIRE_ERROR] = &error};
+static const struct table *const body_of[WZ_WIRE_TYPES] = {[WZ_WIRE_START] = &start,
+        [WZ_WIRE_STOP] = &stop,
+        [WZ_WIRE_SIGNAL] = &stop,
+        [WZ_WIRE_FREEZE] = &stop,
+        [WZ_WIRE_THAW] = &stop,
+        [WZ_WIRE_QUERY] = &stop,
+        [WZ_WIRE_HELLO] = &hello,
+        [WZ_WIRE_RUNNING] = &running,
+        [WZ_WIRE_ENDED] = &ended,
+        [WZ_WIRE_CLEANING] = &running,
+        [WZ_WIRE_REPORT] = &report,
+        [WZ_WIRE_TELEMETRY] = &telemetry,
+        [WZ_WIRE_NODE] = &node,
+        [WZ_WIRE_NOTICE] = &error,
+        [WZ_WIRE_ERROR] = &error};
 
 static void defaults(const struct table *t, void *to)
 {
@@ -147,10 +177,14 @@ void wz_wire_init(struct wz_wire_msg *m, enum wz_wire_type type)
 
 static int bad(struct wz_err *err, const char *key, const char *what)
 {
-	return wz_err_set(err, -EBADMSG, "BadMessage", WZ_STR("message: \""), wz_str(key), WZ_STR("\" "), wz_str(what));
+	return wz_err_set(
+	        err, -EBADMSG, "BadMessage", WZ_STR("message: \""), wz_str(key), WZ_STR("\" "), wz_str(what));
 }
 
-static int no_memory(struct wz_err *err) { return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("out of memory")); }
+static int no_memory(struct wz_err *err)
+{
+	return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("out of memory"));
+}
 
 static int copy_text(struct wz_str s, struct wz_arena *arena, struct wz_str *ret)
 {
@@ -210,14 +244,15 @@ static int parse_array(const json_t *v, const struct field *f, size_t size, stru
 	if (!json_is_array(v))
 		return bad(err, f->key, "is no list");
 	if (n > WZ_WIRE_ITEMS_MAX)
-		return wz_err_set(err, -E2BIG, "TooLarge", WZ_STR("message: \""), wz_str(f->key), WZ_STR("\" is too long"));
+		return wz_err_set(
+		        err, -E2BIG, "TooLarge", WZ_STR("message: \""), wz_str(f->key), WZ_STR("\" is too long"));
 	*ret = (struct wz_wire_array){(uint32_t)n, n ? wz_arena_alloc(arena, n * size) : NULL};
 	return n && !ret->item ? no_memory(err) : 0;
 }
 
 /* A struct of flat fields and lists of flat values; `deep` receives the lists of structs, which the caller goes on with. */
-static int parse_struct(
-        const json_t *o, const struct table *t, struct wz_arena *arena, void *to, struct wz_err *err, unsigned depth)
+static int parse_struct(const json_t *o, const struct table *t, struct wz_arena *arena, void *to,
+        struct wz_err *err, unsigned depth)
 {
 	static const struct field item_text = {"item", STR, 0, 0, NULL}, item_i64 = {"item", I64, 0, 0, NULL};
 	wz_check(depth < 4); /* as deep as the tables */
@@ -236,15 +271,16 @@ static int parse_struct(
 		} else {
 			struct wz_wire_array *a = (struct wz_wire_array *)(void *)at;
 			size_t size = f->kind == STRUCT_LIST ? f->of->size
-			        : f->kind == I64_LIST        ? sizeof(int64_t)
+			              : f->kind == I64_LIST  ? sizeof(int64_t)
 			                                     : sizeof(struct wz_str);
 			rc = parse_array(v, f, size, arena, a, err);
 			for (uint32_t k = 0; rc == 0 && k < a->n; k++) {
 				const json_t *item = json_array_get(v, k);
 				void *place = (char *)a->item + k * size;
-				rc = f->kind == STRUCT_LIST ? parse_struct(item, f->of, arena, place, err, depth + 1)
-				                            : parse_flat(item, f->kind == I64_LIST ? &item_i64 : &item_text, arena,
-				                                      place, err);
+				rc = f->kind == STRUCT_LIST
+				             ? parse_struct(item, f->of, arena, place, err, depth + 1)
+				             : parse_flat(item, f->kind == I64_LIST ? &item_i64 : &item_text, arena,
+				                       place, err);
 			}
 		}
 		if (rc < 0)
@@ -269,8 +305,8 @@ static int parse_root(const json_t *root, struct wz_arena *arena, struct wz_wire
 	return body_of[t] ? parse_struct(root, body_of[t], arena, &m->u, err, 0) : 0;
 }
 
-int wz_wire_parse(struct wz_str line, struct wz_arena *arena, struct wz_wire_msg *ret, int64_t *ret_id,
-        struct wz_err *err)
+int wz_wire_parse(
+        struct wz_str line, struct wz_arena *arena, struct wz_wire_msg *ret, int64_t *ret_id, struct wz_err *err)
 {
 	struct wz_wire_msg m;
 	json_error_t why;

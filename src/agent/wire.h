@@ -54,9 +54,11 @@ struct wz_wire_start {
 	struct wz_str node; /* name; empty: the only one */
 	struct wz_str name, user, queue; /* of the job */
 	struct wz_wire_array argv; /* struct wz_str; either these */
-	struct wz_str script; /* or the text of a script: run as a file, by its #! line or /bin/sh, argv its arguments */
+	struct wz_str
+	        script; /* or the text of a script: run as a file, by its #! line or /bin/sh, argv its arguments */
 	struct wz_wire_array env; /* struct wz_str "NAME=VALUE": the submitter's */
-	struct wz_wire_array pass; /* struct wz_str: names, or prefixes ending in '*', that pass besides the usual ones */
+	struct wz_wire_array
+	        pass; /* struct wz_str: names, or prefixes ending in '*', that pass besides the usual ones */
 	struct wz_wire_array set; /* struct wz_str "NAME=VALUE": set for the job, whatever passes */
 	int64_t env_all; /* 1: all of env passes */
 	struct wz_str cwd, home, shell;
@@ -184,8 +186,8 @@ struct wz_wire_msg {
 void wz_wire_init(struct wz_wire_msg *m, enum wz_wire_type type);
 /* One line without its newline. Unknown keys are skipped. -EBADMSG "BadMessage" (and names the key), -E2BIG "TooLarge",
  * -ENOMEM. After an error *ret_id is the message's id, or 0, so that it can be answered. Fuzzed. */
-int wz_wire_parse(struct wz_str line, struct wz_arena *arena, struct wz_wire_msg *ret, int64_t *ret_id,
-        struct wz_err *err);
+int wz_wire_parse(
+        struct wz_str line, struct wz_arena *arena, struct wz_wire_msg *ret, int64_t *ret_id, struct wz_err *err);
 /* Appends the object and a newline. Fields that are at their default are left out. */
 void wz_wire_format(const struct wz_wire_msg *m, struct wz_buf *b);
 

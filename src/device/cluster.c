@@ -23,12 +23,15 @@ struct parse {
 static int bad(const struct wz_yaml *y, wz_yaml_id v, struct wz_err *err, const char *expected)
 {
 	if (wz_yaml_kind(y, v) == WZ_YAML_SCALAR)
-		return wz_yaml_fail(y, v, err, "BadValue", WZ_STR("expected "), wz_str(expected), WZ_STR(", got \""),
-		        wz_yaml_text(y, v), WZ_STR("\""));
+		return wz_yaml_fail(y, v, err, "BadValue", WZ_STR("expected "), wz_str(expected),
+		        WZ_STR(", got \""), wz_yaml_text(y, v), WZ_STR("\""));
 	return wz_yaml_fail(y, v, err, "BadValue", WZ_STR("expected "), wz_str(expected));
 }
 
-static int no_memory(struct wz_err *err) { return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("out of memory")); }
+static int no_memory(struct wz_err *err)
+{
+	return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("out of memory"));
+}
 
 static int get_text(const struct wz_yaml *y, wz_yaml_id v, char *to, size_t cap, struct wz_err *err)
 {
@@ -60,7 +63,8 @@ static int get_u64(const struct wz_yaml *y, wz_yaml_id v, uint64_t max, uint64_t
 static int get_bytes(const struct wz_yaml *y, wz_yaml_id v, int64_t *to, struct wz_err *err)
 {
 	uint64_t n = 0;
-	if (wz_yaml_kind(y, v) != WZ_YAML_SCALAR || wz_bytes_parse(wz_yaml_text(y, v), &n, NULL) < 0 || n > BYTES_MAX)
+	if (wz_yaml_kind(y, v) != WZ_YAML_SCALAR || wz_bytes_parse(wz_yaml_text(y, v), &n, NULL) < 0 ||
+	        n > BYTES_MAX)
 		return bad(y, v, err, "a size such as 80Gi");
 	*to = (int64_t)n;
 	return 0;
@@ -69,7 +73,8 @@ static int get_bytes(const struct wz_yaml *y, wz_yaml_id v, int64_t *to, struct 
 static int get_time(const struct wz_yaml *y, wz_yaml_id v, uint64_t *to, struct wz_err *err)
 {
 	uint64_t n = 0;
-	if (wz_yaml_kind(y, v) != WZ_YAML_SCALAR || wz_duration_parse(wz_yaml_text(y, v), &n, NULL) < 0 || n > TIME_MAX)
+	if (wz_yaml_kind(y, v) != WZ_YAML_SCALAR || wz_duration_parse(wz_yaml_text(y, v), &n, NULL) < 0 ||
+	        n > TIME_MAX)
 		return bad(y, v, err, "a duration such as 30s");
 	*to = n;
 	return 0;
@@ -98,8 +103,7 @@ static int get_health(const struct wz_yaml *y, wz_yaml_id v, uint8_t *to, struct
 /* --- telemetry ------------------------------------------------------------------------------------------------ */
 
 /* A value in the metric's unit: sizes for bytes, "35.5" watts as milliwatts, else a whole number. */
-static int get_metric(
-        const struct wz_yaml *y, wz_yaml_id v, enum wz_metric m, int64_t *to, struct wz_err *err)
+static int get_metric(const struct wz_yaml *y, wz_yaml_id v, enum wz_metric m, int64_t *to, struct wz_err *err)
 {
 	uint64_t n = 0;
 	const char *unit = wz_metrics[m].unit;
@@ -172,8 +176,8 @@ int64_t wz_curve_at(const struct wz_curve *c, uint64_t t_us)
 	return a->value + (int64_t)(part / (__int128)(b->at_us - a->at_us));
 }
 
-static int get_telemetry(const struct wz_yaml *y, wz_yaml_id map, struct wz_cluster *c, uint32_t device,
-        struct wz_err *err)
+static int get_telemetry(
+        const struct wz_yaml *y, wz_yaml_id map, struct wz_cluster *c, uint32_t device, struct wz_err *err)
 {
 	uint64_t period = 0;
 	if (wz_yaml_kind(y, map) != WZ_YAML_MAP)
@@ -189,9 +193,10 @@ static int get_telemetry(const struct wz_yaml *y, wz_yaml_id map, struct wz_clus
 		while (m < WZ_METRICS && !wz_str_eq(key, wz_str(wz_metrics[m].name)))
 			m++;
 		if (m == WZ_METRICS)
-			return wz_yaml_fail(y, k, err, "UnknownKey", WZ_STR("no reading has the name \""), key, WZ_STR("\""));
+			return wz_yaml_fail(
+			        y, k, err, "UnknownKey", WZ_STR("no reading has the name \""), key, WZ_STR("\""));
 		rc = get_curve(y, v, (enum wz_metric)m, c, &c->script[device].curve[m],
-			        &c->script[device].unsupported[m], err);
+		        &c->script[device].unsupported[m], err);
 		c->script[device].curve[m].period_us = period;
 	}
 	return rc;
@@ -251,8 +256,12 @@ static int set_telemetry(const struct wz_yaml *y, wz_yaml_id v, void *to, struct
 	return 0;
 }
 static const struct wz_yaml_key device_keys[] = {
-        {"model", set_model, true}, {"count", set_count, false}, {"mem", set_dev_mem, false},
-        {"link", set_link, false}, {"numa", set_numa, false}, {"health", set_dev_health, false},
+        {"model", set_model, true},
+        {"count", set_count, false},
+        {"mem", set_dev_mem, false},
+        {"link", set_link, false},
+        {"numa", set_numa, false},
+        {"health", set_dev_health, false},
         {"telemetry", set_telemetry, false},
 };
 
@@ -328,9 +337,16 @@ static int set_devices(const struct wz_yaml *y, wz_yaml_id v, void *to, struct w
 	return 0;
 }
 static const struct wz_yaml_key node_keys[] = {
-        {"name", set_name, true}, {"count", set_node_count, false}, {"cpus", set_cpus, true}, {"mem", set_mem, true},
-        {"rack", set_rack, false}, {"site", set_site, false}, {"max-tasks", set_tasks, false},
-        {"ready", set_ready, false}, {"labels", set_labels, false}, {"devices", set_devices, false},
+        {"name", set_name, true},
+        {"count", set_node_count, false},
+        {"cpus", set_cpus, true},
+        {"mem", set_mem, true},
+        {"rack", set_rack, false},
+        {"site", set_site, false},
+        {"max-tasks", set_tasks, false},
+        {"ready", set_ready, false},
+        {"labels", set_labels, false},
+        {"devices", set_devices, false},
 };
 
 static int numa_of(const struct wz_yaml *y, const struct group *g, uint32_t i, uint8_t *ret, struct wz_err *err)
@@ -347,14 +363,15 @@ static int numa_of(const struct wz_yaml *y, const struct group *g, uint32_t i, u
 	return rc;
 }
 
-static int add_group(const struct wz_yaml *y, const struct group *g, struct wz_cluster *c, uint16_t domain,
-        struct wz_err *err)
+static int add_group(
+        const struct wz_yaml *y, const struct group *g, struct wz_cluster *c, uint16_t domain, struct wz_err *err)
 {
 	for (uint32_t i = 0; i < g->count; i++) {
 		struct wz_device_node *node = &c->inv.node[c->inv.n_nodes - 1];
 		struct wz_device *d = wz_inventory_add_device(&c->inv);
 		if (!d)
-			return wz_yaml_fail(y, g->at, err, "TooMany", WZ_STR("more than 64 devices on a node, or 65536 in all"));
+			return wz_yaml_fail(y, g->at, err, "TooMany",
+			        WZ_STR("more than 64 devices on a node, or 65536 in all"));
 		uint32_t of_node = d->node, index = d->index;
 		*d = g->d;
 		d->node = of_node;
@@ -363,7 +380,8 @@ static int add_group(const struct wz_yaml *y, const struct group *g, struct wz_c
 		(void)snprintf(d->bus, sizeof d->bus, "00000000:%02X:00.0", index + 1);
 		d->link_domain = domain;
 		int rc = numa_of(y, g, i, &d->numa, err);
-		if (rc == 0 && wz_grow(c->inv.mem, &c->script, &c->cap_scripts, c->inv.n_devices, sizeof *c->script) < 0)
+		if (rc == 0 &&
+		        wz_grow(c->inv.mem, &c->script, &c->cap_scripts, c->inv.n_devices, sizeof *c->script) < 0)
 			rc = no_memory(err);
 		if (rc == 0 && g->telemetry.v)
 			rc = get_telemetry(y, g->telemetry, c, c->inv.n_devices - 1, err);
@@ -427,8 +445,8 @@ static int add_node(const struct wz_yaml *y, wz_yaml_id at, struct wz_cluster *c
 		else
 			(void)snprintf(name, sizeof name, "%s", e.name);
 		if (find_node(c, wz_str(name)) >= 0)
-			return wz_yaml_fail(
-			        y, at, err, "BadValue", WZ_STR("the node \""), wz_str(name), WZ_STR("\" is there twice"));
+			return wz_yaml_fail(y, at, err, "BadValue", WZ_STR("the node \""), wz_str(name),
+			        WZ_STR("\" is there twice"));
 		struct wz_device_node *n = wz_inventory_add_node(&c->inv, name);
 		if (!n)
 			return wz_yaml_fail(y, at, err, "TooMany", WZ_STR("more than 4096 nodes"));
@@ -492,8 +510,12 @@ static int set_why(const struct wz_yaml *y, wz_yaml_id v, void *to, struct wz_er
 	return get_text(y, v, e->e.why, sizeof e->e.why, err);
 }
 static const struct wz_yaml_key event_keys[] = {
-        {"at", set_at, true}, {"node", set_on_node, true}, {"device", set_on_device, false},
-        {"health", set_to_health, false}, {"ready", set_to_ready, false}, {"why", set_why, false},
+        {"at", set_at, true},
+        {"node", set_on_node, true},
+        {"device", set_on_device, false},
+        {"health", set_to_health, false},
+        {"ready", set_to_ready, false},
+        {"why", set_why, false},
 };
 
 static int set_from(const struct wz_yaml *y, wz_yaml_id v, void *to, struct wz_err *err)
@@ -531,16 +553,21 @@ static int set_command(const struct wz_yaml *y, wz_yaml_id v, void *to, struct w
 	return get_text(y, v, e->p.proc.command, sizeof e->p.proc.command, err);
 }
 static const struct wz_yaml_key proc_keys[] = {
-        {"node", set_on_node, true}, {"device", set_on_device, true}, {"from", set_from, false}, {"to", set_to, false},
-        {"pid", set_pid, false}, {"mem", set_proc_mem, false}, {"user", set_user, false},
+        {"node", set_on_node, true},
+        {"device", set_on_device, true},
+        {"from", set_from, false},
+        {"to", set_to, false},
+        {"pid", set_pid, false},
+        {"mem", set_proc_mem, false},
+        {"user", set_user, false},
         {"command", set_command, false},
 };
 
 static int check_device(const struct wz_yaml *y, const struct event_entry *e, struct wz_err *err)
 {
 	if (e->dev.v && e->device >= e->c->inv.node[e->e.node].n_devices)
-		return wz_yaml_fail(y, e->dev, err, "NoSuchDevice", WZ_STR("the node has no device "),
-		        wz_yaml_text(y, e->dev));
+		return wz_yaml_fail(
+		        y, e->dev, err, "NoSuchDevice", WZ_STR("the node has no device "), wz_yaml_text(y, e->dev));
 	return 0;
 }
 
@@ -610,7 +637,9 @@ static int set_procs(const struct wz_yaml *y, wz_yaml_id v, void *to, struct wz_
 	return list_here(y, v, &((struct parse *)to)->top.procs, err);
 }
 static const struct wz_yaml_key file_keys[] = {
-        {"version", set_version, true}, {"nodes", set_nodes, true}, {"events", set_events, false},
+        {"version", set_version, true},
+        {"nodes", set_nodes, true},
+        {"events", set_events, false},
         {"processes", set_procs, false},
 };
 
@@ -629,8 +658,8 @@ static int parse_all(const struct wz_yaml *y, struct wz_cluster *c, struct wz_er
 	return rc;
 }
 
-int wz_cluster_parse(struct wz_str text, const char *name, const struct wz_mem *mem, struct wz_cluster *ret,
-        struct wz_err *err)
+int wz_cluster_parse(
+        struct wz_str text, const char *name, const struct wz_mem *mem, struct wz_cluster *ret, struct wz_err *err)
 {
 	struct wz_yaml *y;
 	struct wz_cluster c = {0};

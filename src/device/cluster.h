@@ -16,7 +16,7 @@ struct wz_curve {
 	struct wz_curve_point {
 		uint64_t at_us;
 		int64_t value;
-	} *point;
+	} * point;
 	uint64_t period_us; /* 0: once */
 };
 /* The value at time t (n > 0). */
@@ -41,7 +41,7 @@ struct wz_cluster {
 	struct wz_cluster_script {
 		struct wz_curve curve[WZ_METRICS]; /* n 0: not scripted */
 		bool unsupported[WZ_METRICS]; /* scripted as "unsupported" */
-	} *script; /* [inv.n_devices] */
+	} * script; /* [inv.n_devices] */
 	uint32_t cap_scripts;
 	struct wz_cluster_event *event; /* by time, stable */
 	uint32_t n_events, cap_events;
@@ -52,8 +52,8 @@ struct wz_cluster {
 
 /* Parses; on failure *ret is untouched and nothing is kept. Errors are "NAME:LINE:COLUMN: ...": -EINVAL with BadYaml,
  * UnknownKey, MissingKey, BadValue, TooMany, NoSuchNode, NoSuchDevice; -ENOMEM. Fuzzed. */
-int wz_cluster_parse(struct wz_str text, const char *name, const struct wz_mem *mem, struct wz_cluster *ret,
-        struct wz_err *err);
+int wz_cluster_parse(
+        struct wz_str text, const char *name, const struct wz_mem *mem, struct wz_cluster *ret, struct wz_err *err);
 void wz_cluster_release(struct wz_cluster *c);
 
 #endif

@@ -17,7 +17,8 @@ const struct wz_metric_def wz_metrics[WZ_METRICS] = {
         [WZ_METRIC_CLOCK_SM] = {"clock_sm", "megahertz", "clock of the multiprocessors"},
         [WZ_METRIC_CLOCK_MEM] = {"clock_mem", "megahertz", "clock of the memory"},
         [WZ_METRIC_FAN] = {"fan", "percent", "fan speed"},
-        [WZ_METRIC_ECC_UNCORRECTED] = {"ecc_uncorrected", "count", "uncorrected memory errors since the driver started"},
+        [WZ_METRIC_ECC_UNCORRECTED] = {"ecc_uncorrected", "count",
+                "uncorrected memory errors since the driver started"},
 };
 const char *const wz_reading_statuses[] = {"unknown", "ok", "unsupported"};
 const char *const wz_device_healths[] = {"ok", "degraded", "failed"};
@@ -163,7 +164,14 @@ static int none_sample(struct wz_device_source *s, uint64_t now_us, struct wz_in
 	(void)err;
 	return 0;
 }
-static void none_close(struct wz_device_source *s) { (void)s; }
+static void none_close(struct wz_device_source *s)
+{
+	(void)s;
+}
 
-const struct wz_device_provider wz_device_none = {.name = "none", .what = "this machine, with no device",
-        .probe = none_probe, .list = none_list, .sample = none_sample, .close = none_close};
+const struct wz_device_provider wz_device_none = {.name = "none",
+        .what = "this machine, with no device",
+        .probe = none_probe,
+        .list = none_list,
+        .sample = none_sample,
+        .close = none_close};

@@ -82,7 +82,8 @@ static void readings(const struct wz_device_source *s, struct wz_device *d, uint
 		if (script->unsupported[m])
 			d->reading[m] = (struct wz_reading){0, now_us, WZ_READING_UNSUPPORTED};
 		else if (script->curve[m].n)
-			wz_reading_set(d, (enum wz_metric)m, wz_curve_at(&script->curve[m], since(s, now_us)), now_us);
+			wz_reading_set(
+			        d, (enum wz_metric)m, wz_curve_at(&script->curve[m], since(s, now_us)), now_us);
 	}
 }
 
@@ -128,7 +129,8 @@ static int play_procs(const struct wz_device_source *s, uint64_t now_us, struct 
 	return 0;
 }
 
-static int emulated_sample(struct wz_device_source *s, uint64_t now_us, struct wz_inventory *inv, struct wz_err *err)
+static int emulated_sample(
+        struct wz_device_source *s, uint64_t now_us, struct wz_inventory *inv, struct wz_err *err)
 {
 	wz_check(inv->n_devices == s->cluster.inv.n_devices && inv->n_nodes == s->cluster.inv.n_nodes);
 	play_events(s, now_us, inv);
@@ -147,7 +149,8 @@ static int emulated_list(struct wz_device_source *s, uint64_t now_us, struct wz_
 		struct wz_device_node *n = wz_inventory_add_node(inv, from->node[i].name);
 		if (!n)
 			return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("out of memory"));
-		*n = from->node[i]; /* the labels are borrowed from the cluster, which lives as long as the source */
+		*n = from->node
+		             [i]; /* the labels are borrowed from the cluster, which lives as long as the source */
 		n->n_devices = 0;
 		for (uint32_t k = 0; k < from->node[i].n_devices; k++) {
 			struct wz_device *d = wz_inventory_add_device(inv);
@@ -159,8 +162,7 @@ static int emulated_list(struct wz_device_source *s, uint64_t now_us, struct wz_
 	return emulated_sample(s, now_us, inv, err);
 }
 
-static void emulated_use(
-        struct wz_device_source *s, uint32_t node, uint32_t index, const struct wz_device_use *use)
+static void emulated_use(struct wz_device_source *s, uint32_t node, uint32_t index, const struct wz_device_use *use)
 {
 	const struct wz_inventory *inv = &s->cluster.inv;
 	if (node < inv->n_nodes && index < inv->node[node].n_devices)
@@ -186,6 +188,10 @@ static void emulated_close(struct wz_device_source *s)
 }
 
 const struct wz_device_provider wz_device_emulated = {.name = "emulated",
-        .what = "nodes and devices of a cluster file, on this machine", .probe = emulated_probe, .list = emulated_list,
-        .sample = emulated_sample, .use = emulated_use, .next_change_us = emulated_next_change,
+        .what = "nodes and devices of a cluster file, on this machine",
+        .probe = emulated_probe,
+        .list = emulated_list,
+        .sample = emulated_sample,
+        .use = emulated_use,
+        .next_change_us = emulated_next_change,
         .close = emulated_close};

@@ -14,8 +14,22 @@
 #include <sys/wait.h>
 
 enum column {
-	COL_INDEX, COL_UUID, COL_BUS, COL_NAME, COL_MEM_TOTAL, COL_MEM_USED, COL_UTIL, COL_MEM_UTIL, COL_TEMP, COL_POWER,
-	COL_POWER_CAP, COL_CLOCK_SM, COL_CLOCK_MEM, COL_FAN, COL_ECC, COLS
+	COL_INDEX,
+	COL_UUID,
+	COL_BUS,
+	COL_NAME,
+	COL_MEM_TOTAL,
+	COL_MEM_USED,
+	COL_UTIL,
+	COL_MEM_UTIL,
+	COL_TEMP,
+	COL_POWER,
+	COL_POWER_CAP,
+	COL_CLOCK_SM,
+	COL_CLOCK_MEM,
+	COL_FAN,
+	COL_ECC,
+	COLS
 };
 
 static const struct {
@@ -23,10 +37,16 @@ static const struct {
 	enum wz_metric metric;
 	int64_t scale_milli; /* value x this / 1000 = metric's unit, from thousandths of what is printed */
 } cells[] = {
-        {COL_MEM_TOTAL, WZ_METRIC_MEM_TOTAL, 1048576}, {COL_MEM_USED, WZ_METRIC_MEM_USED, 1048576},
-        {COL_UTIL, WZ_METRIC_UTIL, 1}, {COL_MEM_UTIL, WZ_METRIC_MEM_UTIL, 1}, {COL_TEMP, WZ_METRIC_TEMP, 1},
-        {COL_POWER, WZ_METRIC_POWER, 1000}, {COL_POWER_CAP, WZ_METRIC_POWER_CAP, 1000},
-        {COL_CLOCK_SM, WZ_METRIC_CLOCK_SM, 1}, {COL_CLOCK_MEM, WZ_METRIC_CLOCK_MEM, 1}, {COL_FAN, WZ_METRIC_FAN, 1},
+        {COL_MEM_TOTAL, WZ_METRIC_MEM_TOTAL, 1048576},
+        {COL_MEM_USED, WZ_METRIC_MEM_USED, 1048576},
+        {COL_UTIL, WZ_METRIC_UTIL, 1},
+        {COL_MEM_UTIL, WZ_METRIC_MEM_UTIL, 1},
+        {COL_TEMP, WZ_METRIC_TEMP, 1},
+        {COL_POWER, WZ_METRIC_POWER, 1000},
+        {COL_POWER_CAP, WZ_METRIC_POWER_CAP, 1000},
+        {COL_CLOCK_SM, WZ_METRIC_CLOCK_SM, 1},
+        {COL_CLOCK_MEM, WZ_METRIC_CLOCK_MEM, 1},
+        {COL_FAN, WZ_METRIC_FAN, 1},
         {COL_ECC, WZ_METRIC_ECC_UNCORRECTED, 1},
 };
 
@@ -114,8 +134,9 @@ static int failure_text(struct wz_str text, struct wz_err *err)
 	struct wz_str line = wz_str_trim(wz_str_split(&text, '\n'));
 	if (has(line, "No devices were found"))
 		return wz_err_set(err, -ENODEV, "NoDevices", WZ_STR("nvidia-smi: "), line);
-	if (has(line, "NVIDIA-SMI has failed") || has(line, "Failed to initialize NVML") || has(line, "Driver/library") ||
-	        has(line, "Unable to determine") || has(line, "Insufficient Permissions"))
+	if (has(line, "NVIDIA-SMI has failed") || has(line, "Failed to initialize NVML") ||
+	        has(line, "Driver/library") || has(line, "Unable to determine") ||
+	        has(line, "Insufficient Permissions"))
 		return wz_err_set(err, -EIO, "DriverFailed", WZ_STR("nvidia-smi: "), line);
 	return 0;
 }
@@ -127,7 +148,7 @@ static void judge(struct wz_device *d, const struct wz_csv *c)
 	for (unsigned i = 0; i < c->n; i++) {
 		struct wz_str s = c->field[i].text;
 		const char *why = has(s, "requires reset") ? "the driver says that the GPU requires a reset"
-		        : has(s, "GPU is lost")            ? "the GPU is lost"
+		                  : has(s, "GPU is lost")  ? "the GPU is lost"
 		                                           : NULL;
 		if (why) {
 			d->health = WZ_DEVICE_FAILED;
@@ -147,8 +168,8 @@ static int add_line(const struct wz_csv *c, uint64_t now_us, struct wz_inventory
 	struct wz_num n;
 	for (unsigned i = 0; i < COLS; i++)
 		f[i] = i < c->n ? wz_str_trim(c->field[i].text) : WZ_STR("");
-	if (c->n < COL_MEM_TOTAL || wz_str_parse_u64(f[COL_INDEX], &index) < 0 || index > 1023 || f[COL_UUID].len == 0 ||
-	        f[COL_UUID].len >= sizeof inv->device->uuid)
+	if (c->n < COL_MEM_TOTAL || wz_str_parse_u64(f[COL_INDEX], &index) < 0 || index > 1023 ||
+	        f[COL_UUID].len == 0 || f[COL_UUID].len >= sizeof inv->device->uuid)
 		return wz_err_set(err, -EBADMSG, "SmiOutput", WZ_STR("nvidia-smi: line "), wz_str_u64(&n, c->line),
 		        WZ_STR(" is no device: \""), c->n ? f[0] : WZ_STR(""), WZ_STR("\""));
 	struct wz_device *d = wz_inventory_add_device(inv);
@@ -160,8 +181,6 @@ static int add_line(const struct wz_csv *c, uint64_t now_us, struct wz_inventory
 	for (unsigned i = 0; i < WZ_ARRAY_LEN(cells); i++)
 		read_cell(d, cells[i].metric, f[cells[i].column], cells[i].scale_milli, now_us);
 	judge(d, c);
-	d->major = 195; /* /dev/nvidiaN: the minor is taken as the index until /proc says better */
-	d->minor = (uint32_t)index;
 	return 0;
 }
 
@@ -183,7 +202,9 @@ int wz_smi_parse_query(struct wz_str text, uint64_t now_us, struct wz_inventory 
 	wz_csv_init(&c, inv->mem, text);
 	while (rc == 0 && (n = wz_csv_next(&c, err)) != 0) {
 		if (n < 0)
-			rc = n == -ENOMEM ? n : wz_err_set(err, -EBADMSG, "SmiOutput", WZ_STR("nvidia-smi: no text of lines"));
+			rc = n == -ENOMEM ? n
+			                  : wz_err_set(err, -EBADMSG, "SmiOutput",
+			                            WZ_STR("nvidia-smi: no text of lines"));
 		else if (c.line == 1 && wz_str_starts(wz_str_trim(c.field[0].text), WZ_STR("index")))
 			continue; /* somebody's wrapper kept the header */
 		else
@@ -295,14 +316,17 @@ int wz_smi_parse_topo(struct wz_str text, struct wz_device *device, uint32_t n, 
 		for (uint16_t k = 0; k < n; k++) {
 			struct wz_str cell = next_cell(&cells_left);
 			if (cell.len == 0)
-				return wz_err_set(err, -EBADMSG, "SmiTopology", WZ_STR("nvidia-smi topo: a row is too short"));
-			if (cell.len > 2 && wz_str_starts(cell, WZ_STR("NV")) && cell.ptr[2] >= '1' && cell.ptr[2] <= '9')
+				return wz_err_set(err, -EBADMSG, "SmiTopology",
+				        WZ_STR("nvidia-smi topo: a row is too short"));
+			if (cell.len > 2 && wz_str_starts(cell, WZ_STR("NV")) && cell.ptr[2] >= '1' &&
+			        cell.ptr[2] <= '9')
 				parent[root_of(parent, k)] = root_of(parent, (uint16_t)rows);
 		}
 		numa[rows++] = numa_at(header, line);
 	}
 	if (rows < n)
-		return wz_err_set(err, -EBADMSG, "SmiTopology", WZ_STR("nvidia-smi topo: no matrix of these devices"));
+		return wz_err_set(
+		        err, -EBADMSG, "SmiTopology", WZ_STR("nvidia-smi topo: no matrix of these devices"));
 	uint16_t domain[WZ_DEV_PER_NODE_MAX] = {0}, size[WZ_DEV_PER_NODE_MAX] = {0}, next = 1;
 	for (uint16_t i = 0; i < n; i++)
 		size[root_of(parent, i)]++;
@@ -344,8 +368,7 @@ static int run(struct wz_device_source *s, const char *const *argv, struct wz_fi
 
 static int query(struct wz_device_source *s, struct wz_file_text *ret, struct wz_err *err)
 {
-	const char *const argv[] = {
-	        s->command, "--query-gpu=" WZ_SMI_QUERY, "--format=csv,noheader,nounits", NULL};
+	const char *const argv[] = {s->command, "--query-gpu=" WZ_SMI_QUERY, "--format=csv,noheader,nounits", NULL};
 	if (s->o.file)
 		return wz_file_read(s->o.file, WZ_SMI_TEXT_MAX, s->o.mem, ret, err);
 	return run(s, argv, ret, err);
@@ -384,6 +407,35 @@ static int smi_probe(const struct wz_device_options *o, struct wz_device_source 
 	return 0;
 }
 
+/* The kernel module says which device node a card is; the order of nodes need not be that of the bus, and a fence around
+ * the wrong card is worse than none: without this file there is none. */
+static void find_node(struct wz_device *d, const struct wz_mem *mem)
+{
+	char path[96], bus[32];
+	struct wz_file_text text;
+	uint64_t minor;
+	size_t n = strlen(d->bus);
+	const char *from = n > 12 ? d->bus + n - 12 : d->bus; /* 00000000:07:00.0 is 0000:07:00.0 there */
+	for (n = 0; from[n]; n++)
+		bus[n] = (char)(from[n] >= 'A' && from[n] <= 'F' ? from[n] - 'A' + 'a' : from[n]);
+	bus[n] = 0;
+	if (strchr(bus, '/'))
+		return;
+	(void)snprintf(path, sizeof path, "/proc/driver/nvidia/gpus/%s/information", bus);
+	if (wz_file_read(path, 65536, mem, &text, NULL) < 0)
+		return;
+	struct wz_str rest = wz_file_text_str(&text);
+	while (rest.ptr) {
+		struct wz_str value = wz_str_split(&rest, '\n'), key = wz_str_split(&value, ':');
+		if (value.ptr && wz_str_eq(wz_str_trim(key), WZ_STR("Device Minor")) &&
+		        wz_str_parse_u64(wz_str_trim(value), &minor) == 0 && minor < 255) {
+			d->major = 195;
+			d->minor = (uint32_t)minor;
+		}
+	}
+	wz_file_text_release(&text);
+}
+
 static int smi_list(struct wz_device_source *s, uint64_t now_us, struct wz_inventory *inv, struct wz_err *err)
 {
 	struct wz_file_text text;
@@ -396,6 +448,8 @@ static int smi_list(struct wz_device_source *s, uint64_t now_us, struct wz_inven
 		return rc;
 	rc = wz_smi_parse_query(wz_file_text_str(&text), now_us, inv, err);
 	wz_file_text_release(&text);
+	for (uint32_t i = 0; rc == 0 && i < inv->n_devices; i++)
+		find_node(&inv->device[i], inv->mem);
 	/* Without a topology no link is promised; that is no reason to have no devices. */
 	if (rc == 0 && topo(s, &text, NULL) == 0) {
 		(void)wz_smi_parse_topo(wz_file_text_str(&text), inv->device, inv->n_devices, NULL);
@@ -418,12 +472,18 @@ static int smi_sample(struct wz_device_source *s, uint64_t now_us, struct wz_inv
 	struct wz_inventory now;
 	struct wz_file_text text;
 	int rc = query(s, &text, err);
+	if (rc == -ENODEV) { /* all are gone; that is a fact about each */
+		for (uint32_t i = 0; i < inv->n_devices; i++)
+			lost(&inv->device[i], now_us);
+		return 0;
+	}
 	if (rc < 0)
 		return rc;
 	wz_inventory_init(&now, inv->mem);
-	rc = wz_inventory_add_node(&now, "now") ? wz_smi_parse_query(wz_file_text_str(&text), now_us, &now, err) : -ENOMEM;
+	rc = wz_inventory_add_node(&now, "now") ? wz_smi_parse_query(wz_file_text_str(&text), now_us, &now, err)
+	                                        : -ENOMEM;
 	wz_file_text_release(&text);
-	if (rc == -ENODEV) /* all are gone; that is a fact about each */
+	if (rc == -ENODEV)
 		rc = 0;
 	for (uint32_t i = 0; i < inv->n_devices && rc == 0; i++) {
 		const struct wz_device *hit = NULL;
@@ -443,7 +503,14 @@ static int smi_sample(struct wz_device_source *s, uint64_t now_us, struct wz_inv
 	return rc;
 }
 
-static void smi_close(struct wz_device_source *s) { wz_mem_free(s->o.mem, s, sizeof *s); }
+static void smi_close(struct wz_device_source *s)
+{
+	wz_mem_free(s->o.mem, s, sizeof *s);
+}
 
-const struct wz_device_provider wz_device_smi = {.name = "nvidia-smi", .what = "NVIDIA devices, by nvidia-smi's text",
-        .probe = smi_probe, .list = smi_list, .sample = smi_sample, .close = smi_close};
+const struct wz_device_provider wz_device_smi = {.name = "nvidia-smi",
+        .what = "NVIDIA devices, by nvidia-smi's text",
+        .probe = smi_probe,
+        .list = smi_list,
+        .sample = smi_sample,
+        .close = smi_close};

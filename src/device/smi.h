@@ -7,8 +7,8 @@
 #include "device/device.h"
 
 #define WZ_SMI_TEXT_MAX (1u << 20)
-#define WZ_SMI_QUERY                                                                                                \
-	"index,uuid,pci.bus_id,name,memory.total,memory.used,utilization.gpu,utilization.memory,temperature.gpu,"    \
+#define WZ_SMI_QUERY \
+	"index,uuid,pci.bus_id,name,memory.total,memory.used,utilization.gpu,utilization.memory,temperature.gpu," \
 	"power.draw,power.limit,clocks.sm,clocks.mem,fan.speed,ecc.errors.uncorrected.volatile.total"
 
 /* The lines of `--query-gpu=WZ_SMI_QUERY --format=csv,noheader,nounits`, added to the last node of the inventory in PCI

@@ -118,8 +118,8 @@ int wz_cgroup_create(const struct wz_cgroup *g, struct wz_err *err)
 			if (made[k])
 				rmdir(g->facet[k].dir);
 		}
-		return wz_err_set(err, rc, "CgroupFailed", WZ_STR("cannot make the cgroup "), wz_str(g->facet[i].dir),
-		        WZ_STR(": "), wz_str(strerrordesc_np(-rc)));
+		return wz_err_set(err, rc, "CgroupFailed", WZ_STR("cannot make the cgroup "),
+		        wz_str(g->facet[i].dir), WZ_STR(": "), wz_str(strerrordesc_np(-rc)));
 	}
 	return 0;
 }
@@ -168,7 +168,10 @@ static int limit_memory(const struct wz_cgroup_at *at, int64_t bytes)
 	return rc;
 }
 
-static int limit_pids(const struct wz_cgroup_at *at, int64_t n) { return put_i64(at->dir, "pids.max", n); }
+static int limit_pids(const struct wz_cgroup_at *at, int64_t n)
+{
+	return put_i64(at->dir, "pids.max", n);
+}
 
 int wz_cgroup_limit(const struct wz_cgroup *g, const struct wz_cgroup_limits *l, struct wz_err *err)
 {
@@ -194,8 +197,8 @@ int wz_cgroup_limit(const struct wz_cgroup *g, const struct wz_cgroup_limits *l,
 		}
 		int rc = table[i].set(at, table[i].value);
 		if (rc < 0)
-			return wz_err_set(err, rc, "CgroupFailed", WZ_STR("cannot limit "), wz_str(name), WZ_STR(" in "),
-			        wz_str(at->dir), WZ_STR(": "), wz_str(strerrordesc_np(-rc)));
+			return wz_err_set(err, rc, "CgroupFailed", WZ_STR("cannot limit "), wz_str(name),
+			        WZ_STR(" in "), wz_str(at->dir), WZ_STR(": "), wz_str(strerrordesc_np(-rc)));
 	}
 	return result;
 }
@@ -276,7 +279,8 @@ static int visit_tree(const char *dir, int sig)
 	if (!fts)
 		return -errno;
 	for (FTSENT *e; (e = fts_read(fts));) {
-		if (e->fts_info == FTS_NS || e->fts_info == FTS_DNR || (e->fts_level == 0 && e->fts_info == FTS_ERR)) {
+		if (e->fts_info == FTS_NS || e->fts_info == FTS_DNR ||
+		        (e->fts_level == 0 && e->fts_info == FTS_ERR)) {
 			if (e->fts_level == 0)
 				n = e->fts_errno == ENOENT ? -ENOENT : -EIO;
 			continue;
@@ -300,7 +304,10 @@ int wz_cgroup_signal(const struct wz_cgroup *g, int sig)
 	return visit_tree(g->facet[WZ_CG_TRACK].dir, sig);
 }
 
-int wz_cgroup_count(const struct wz_cgroup *g) { return wz_cgroup_signal(g, -1); }
+int wz_cgroup_count(const struct wz_cgroup *g)
+{
+	return wz_cgroup_signal(g, -1);
+}
 
 int wz_cgroup_kill(const struct wz_cgroup *g)
 {

@@ -68,7 +68,10 @@ int wz_cgroup_own_path(struct wz_str text, struct wz_str controller, char *ret, 
 /* "key value" lines: memory.events, cpu.stat, memory.oom_control, cgroup.events, pids.events. 0; -ENOENT; -EINVAL. */
 int wz_cgroup_key(struct wz_str text, struct wz_str key, uint64_t *ret);
 
-static inline bool wz_cgroup_has(const struct wz_cgroup *g, enum wz_cgroup_facet f) { return g->facet[f].version != 0; }
+static inline bool wz_cgroup_has(const struct wz_cgroup *g, enum wz_cgroup_facet f)
+{
+	return g->facet[f].version != 0;
+}
 
 /* The group `name` below the bases; nothing is made. -EINVAL: no single component, or too long. */
 int wz_cgroup_of(const struct wz_cgroup_fs *fs, const char *name, struct wz_cgroup *ret);

@@ -96,7 +96,7 @@ int wz_cgroup_deny(const struct wz_cgroup *g, const struct wz_cgroup_device *d, 
 		return wz_err_set(err, -EOPNOTSUPP, "NoCgroup", WZ_STR("no cgroup denies devices here"));
 	int rc = at->version == 1 ? deny_v1(at->dir, d, n) : deny_v2(at->dir, d, n);
 	if (rc < 0)
-		return wz_err_set(err, -EOPNOTSUPP, "NoCgroup", WZ_STR("devices cannot be denied in "), wz_str(at->dir),
-		        WZ_STR(": "), wz_str(strerrordesc_np(-rc)));
+		return wz_err_set(err, -EOPNOTSUPP, "NoCgroup", WZ_STR("devices cannot be denied in "),
+		        wz_str(at->dir), WZ_STR(": "), wz_str(strerrordesc_np(-rc)));
 	return 0;
 }

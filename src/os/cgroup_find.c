@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const char *const wz_cgroup_facet_names[WZ_CG_FACETS] = {"cpu", "acct", "memory", "pids", "devices", "freeze", "track"};
+const char *const wz_cgroup_facet_names[WZ_CG_FACETS] = {
+        "cpu", "acct", "memory", "pids", "devices", "freeze", "track"};
 
 /* The v1 controller of a facet; a v2 controller that must be switched on ("": part of every v2 group). */
 static const struct {
@@ -89,7 +90,8 @@ static int parse_mount(struct wz_str line, struct wz_cgroup_mount *m)
 		super = wz_str_split(&line, ' ');
 	memset(m, 0, sizeof *m);
 	m->version = wz_str_eq(type, WZ_STR("cgroup2")) ? 2 : wz_str_eq(type, WZ_STR("cgroup")) ? 1 : 0;
-	if (!m->version || unescape(m->root, sizeof m->root, f[3]) < 0 || unescape(m->mount, sizeof m->mount, f[4]) < 0)
+	if (!m->version || unescape(m->root, sizeof m->root, f[3]) < 0 ||
+	        unescape(m->mount, sizeof m->mount, f[4]) < 0)
 		return 0;
 	return m->version == 2 || copy(m->controllers, sizeof m->controllers, super) == 0;
 }
@@ -116,7 +118,8 @@ int wz_cgroup_own_path(struct wz_str text, struct wz_str controller, char *ret, 
 		struct wz_str names = wz_str_split(&line, ':');
 		if (!line.ptr || line.len == 0 || line.ptr[0] != '/')
 			continue;
-		bool hit = controller.len ? has_word(names, controller) : wz_str_eq(id, WZ_STR("0")) && names.len == 0;
+		bool hit =
+		        controller.len ? has_word(names, controller) : wz_str_eq(id, WZ_STR("0")) && names.len == 0;
 		if (hit)
 			return copy(ret, cap, line) < 0 ? -ENOENT : 0;
 	}
@@ -177,8 +180,8 @@ static bool file_has_word(const char *dir, const char *file, const char *word)
 }
 
 /* Our own directory in the hierarchy of `m`, then the base below it. */
-static int base_dir(const struct finder *f, const struct wz_cgroup_mount *m, struct wz_str controller, char *own_dir,
-        char *base_dir_out)
+static int base_dir(const struct finder *f, const struct wz_cgroup_mount *m, struct wz_str controller,
+        char *own_dir, char *base_dir_out)
 {
 	char own[WZ_CG_PATH_MAX];
 	int rc = wz_cgroup_own_path(f->own, controller, own, sizeof own);
@@ -306,7 +309,8 @@ void wz_cgroup_find(const char *base, struct wz_cgroup_fs *ret)
 	}
 	for (int i = 0; i < WZ_CG_FACETS; i++) {
 		if (!ret->facet[i].version && !ret->why[i][0])
-			absent(ret, (enum wz_cgroup_facet)i, "cgroup", rc < 0 ? "/proc cannot be read" : "no hierarchy");
+			absent(ret, (enum wz_cgroup_facet)i, "cgroup",
+			        rc < 0 ? "/proc cannot be read" : "no hierarchy");
 	}
 	if (mounts.data)
 		wz_file_text_release(&mounts);

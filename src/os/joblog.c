@@ -38,7 +38,8 @@ static int open_one(const struct wz_joblog *l, const char *name, int flags)
 int wz_joblog_open(struct wz_joblog *l, int dirfd, const char *name, uint64_t head_bytes, uint64_t tail_bytes,
         uid_t uid, gid_t gid, bool follow, struct wz_err *err)
 {
-	struct wz_joblog n = {.dir = dirfd, .fd = -1, .uid = uid, .gid = gid, .tail_bytes = tail_bytes, .main_fd = -1};
+	struct wz_joblog n = {
+	        .dir = dirfd, .fd = -1, .uid = uid, .gid = gid, .tail_bytes = tail_bytes, .main_fd = -1};
 	size_t len = strlen(name);
 	if (len == 0 || len >= sizeof n.name)
 		return wz_file_err(err, -ENAMETOOLONG, "write", name);
@@ -78,7 +79,7 @@ void wz_joblog_append(struct wz_joblog *l, struct wz_str bytes)
 {
 	while (bytes.len) {
 		uint64_t room = l->head_end > l->at ? l->head_end - l->at
-		        : l->segment[1]             ? l->segment[1] + l->tail_bytes - l->at
+		                : l->segment[1]     ? l->segment[1] + l->tail_bytes - l->at
 		                                    : 0;
 		if (room == 0) {
 			next_segment(l);

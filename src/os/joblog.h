@@ -51,7 +51,6 @@ ssize_t wz_joblog_read(int dirfd, const char *name, uint64_t offset, char *buf, 
 uint64_t wz_joblog_closed_offset(const struct wz_joblog_gap *gap, uint64_t offset);
 
 /* Parses "NAME.@HEADEND.OFFSET"; 0 or -EINVAL. */
-int wz_joblog_segment_parse(
-        struct wz_str file, struct wz_str name, uint64_t *ret_head_end, uint64_t *ret_offset);
+int wz_joblog_segment_parse(struct wz_str file, struct wz_str name, uint64_t *ret_head_end, uint64_t *ret_offset);
 
 #endif

@@ -232,8 +232,8 @@ static int failed(const struct wz_proc_spec *s, const struct report *r, struct w
 	} else if (r->stage == AT_CWD) {
 		what = s->cwd ? s->cwd : "/";
 	}
-	return wz_err_set(err, -r->code, reason, wz_str(stages[r->stage].text), wz_str(*what ? " " : ""), wz_str(what),
-	        WZ_STR(": "), wz_str(desc ? desc : "unknown error"));
+	return wz_err_set(err, -r->code, reason, wz_str(stages[r->stage].text), wz_str(*what ? " " : ""),
+	        wz_str(what), WZ_STR(": "), wz_str(desc ? desc : "unknown error"));
 }
 
 static int spawn_check(const struct wz_proc_spec *s, struct wz_err *err)
@@ -353,12 +353,13 @@ int wz_proc_capture(const char *const *argv, unsigned timeout_ms, size_t max_byt
 {
 	int out[2], status = 0;
 	pid_t pid;
-	static const char *const env[] = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C",
-	        NULL};
+	static const char *const env[] = {
+	        "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", NULL};
 	if (pipe2(out, O_CLOEXEC) < 0)
 		return wz_err_set(err, -errno, "ForkFailed", WZ_STR("no descriptors left"));
 	struct wz_proc_fd fds[] = {{out[1], 1}};
-	struct wz_proc_spec spec = {.argv = argv, .envp = env, .umask = -1, .fds = fds, .n_fds = 1, .new_session = true};
+	struct wz_proc_spec spec = {
+	        .argv = argv, .envp = env, .umask = -1, .fds = fds, .n_fds = 1, .new_session = true};
 	int rc = wz_proc_spawn(&spec, &pid, err);
 	close(out[1]);
 	if (rc < 0) {
@@ -379,8 +380,9 @@ int wz_proc_capture(const char *const *argv, unsigned timeout_ms, size_t max_byt
 		struct wz_num n;
 		wz_buf_release(&buf);
 		if (rc == -ETIMEDOUT)
-			return wz_err_set(err, rc, "CommandTimeout", wz_str(argv[0]), WZ_STR(" did not end within "),
-			        wz_str_u64(&n, timeout_ms), WZ_STR(" ms and was killed"));
+			return wz_err_set(err, rc, "CommandTimeout", wz_str(argv[0]),
+			        WZ_STR(" did not end within "), wz_str_u64(&n, timeout_ms),
+			        WZ_STR(" ms and was killed"));
 		return wz_file_err(err, rc, "read the output of", argv[0]);
 	}
 	*ret_out = (struct wz_file_text){mem, buf.data, buf.len, buf.cap};
@@ -436,7 +438,8 @@ int wz_proc_stat_parse(struct wz_str text, struct wz_proc_stat *ret)
 		return -EINVAL;
 	if (field_pid(wz_str_trim((struct wz_str){text.ptr, (size_t)(open_at - text.ptr)}), &st.pid) < 0)
 		return -EINVAL;
-	struct wz_str rest = wz_str_trim((struct wz_str){close_at + 1, (size_t)(text.ptr + text.len - close_at - 1)});
+	struct wz_str rest =
+	        wz_str_trim((struct wz_str){close_at + 1, (size_t)(text.ptr + text.len - close_at - 1)});
 	int rc = 0;
 	unsigned i = 3;
 	for (; rest.ptr && i <= 22 && rc == 0; i++) {
@@ -482,7 +485,8 @@ static int table_read(const struct wz_mem *mem, struct table *t)
 	for (struct dirent *e; d && rc == 0 && (e = readdir(d));) {
 		uint64_t pid;
 		struct wz_proc_stat st;
-		if (wz_str_parse_u64(wz_str(e->d_name), &pid) < 0 || pid > INT32_MAX || wz_proc_stat((pid_t)pid, &st) < 0)
+		if (wz_str_parse_u64(wz_str(e->d_name), &pid) < 0 || pid > INT32_MAX ||
+		        wz_proc_stat((pid_t)pid, &st) < 0)
 			continue;
 		rc = wz_grow(mem, &t->p, &t->cap, t->n + 1, sizeof *t->p);
 		if (rc == 0)

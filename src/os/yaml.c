@@ -98,21 +98,23 @@ static int check_depth(const struct wz_yaml *y, struct wz_err *err)
 		more = false;
 		for (int i = 1; i <= n && rc == 0; i++) {
 			const yaml_node_t *p = node(y, i);
-			size_t kids = p->type == YAML_SEQUENCE_NODE
-			        ? (size_t)(p->data.sequence.items.top - p->data.sequence.items.start)
+			size_t kids =
+			        p->type == YAML_SEQUENCE_NODE
+			                ? (size_t)(p->data.sequence.items.top - p->data.sequence.items.start)
 			        : p->type == YAML_MAPPING_NODE
-			        ? 2 * (size_t)(p->data.mapping.pairs.top - p->data.mapping.pairs.start)
-			        : 0;
+			                ? 2 * (size_t)(p->data.mapping.pairs.top - p->data.mapping.pairs.start)
+			                : 0;
 			for (size_t k = 0; k < kids && rc == 0; k++) {
 				int child = p->type == YAML_SEQUENCE_NODE ? p->data.sequence.items.start[k]
-				        : k % 2 == 0 ? p->data.mapping.pairs.start[k / 2].key
-				                     : p->data.mapping.pairs.start[k / 2].value;
+				            : k % 2 == 0                  ? p->data.mapping.pairs.start[k / 2].key
+				                         : p->data.mapping.pairs.start[k / 2].value;
 				if (child < 1 || child > n || depth[child] > depth[i])
 					continue;
 				depth[child] = (uint8_t)(depth[i] + 1);
 				more = true;
 				if (depth[child] > WZ_YAML_DEPTH_MAX)
-					rc = FAIL(y, i, err, "BadYaml", "nested too deeply, or a value that contains itself");
+					rc = FAIL(y, i, err, "BadYaml",
+					        "nested too deeply, or a value that contains itself");
 			}
 		}
 	}
@@ -157,7 +159,8 @@ static int load(yaml_parser_t *p, struct wz_yaml *y, struct wz_err *err)
 			rc = parser_error(p, y->name, err);
 		} else {
 			if (yaml_document_get_root_node(&second))
-				rc = fail_at(y->name, second.start_mark.line + 1, second.start_mark.column + 1, err, "BadYaml",
+				rc = fail_at(y->name, second.start_mark.line + 1, second.start_mark.column + 1, err,
+				        "BadYaml",
 				        (const struct wz_str[]){WZ_STR("a second document; only one is read")}, 1);
 			yaml_document_delete(&second);
 		}
@@ -195,17 +198,25 @@ void wz_yaml_free(struct wz_yaml *y)
 	free(y);
 }
 
-wz_yaml_id wz_yaml_root(const struct wz_yaml *y) { return (wz_yaml_id){y->nodes ? 1 : 0}; }
+wz_yaml_id wz_yaml_root(const struct wz_yaml *y)
+{
+	return (wz_yaml_id){y->nodes ? 1 : 0};
+}
 
 enum wz_yaml_kind wz_yaml_kind(const struct wz_yaml *y, wz_yaml_id id)
 {
 	const yaml_node_t *n = node(y, id.v);
 	if (!n || n->type == YAML_NO_NODE)
 		return WZ_YAML_NONE;
-	return n->type == YAML_SCALAR_NODE ? WZ_YAML_SCALAR : n->type == YAML_SEQUENCE_NODE ? WZ_YAML_LIST : WZ_YAML_MAP;
+	return n->type == YAML_SCALAR_NODE     ? WZ_YAML_SCALAR
+	       : n->type == YAML_SEQUENCE_NODE ? WZ_YAML_LIST
+	                                       : WZ_YAML_MAP;
 }
 
-struct wz_str wz_yaml_text(const struct wz_yaml *y, wz_yaml_id id) { return scalar(node(y, id.v)); }
+struct wz_str wz_yaml_text(const struct wz_yaml *y, wz_yaml_id id)
+{
+	return scalar(node(y, id.v));
+}
 
 bool wz_yaml_plain(const struct wz_yaml *y, wz_yaml_id id)
 {

@@ -13,7 +13,9 @@
 #define WZ_YAML_NODES_MAX 200000u
 
 enum wz_yaml_kind { WZ_YAML_NONE, WZ_YAML_SCALAR, WZ_YAML_LIST, WZ_YAML_MAP };
-typedef struct { int v; } wz_yaml_id; /* 0: no value */
+typedef struct {
+	int v;
+} wz_yaml_id; /* 0: no value */
 
 struct wz_yaml; /* the document */
 
@@ -27,7 +29,8 @@ struct wz_str wz_yaml_text(const struct wz_yaml *y, wz_yaml_id id); /* of a scal
 bool wz_yaml_plain(const struct wz_yaml *y, wz_yaml_id id); /* a scalar without quotes (so `null` means null) */
 unsigned wz_yaml_count(const struct wz_yaml *y, wz_yaml_id id); /* items of a list, pairs of a map */
 wz_yaml_id wz_yaml_item(const struct wz_yaml *y, wz_yaml_id list, unsigned i);
-struct wz_str wz_yaml_pair(const struct wz_yaml *y, wz_yaml_id map, unsigned i, wz_yaml_id *ret_key, wz_yaml_id *ret_value);
+struct wz_str wz_yaml_pair(
+        const struct wz_yaml *y, wz_yaml_id map, unsigned i, wz_yaml_id *ret_key, wz_yaml_id *ret_value);
 wz_yaml_id wz_yaml_get(const struct wz_yaml *y, wz_yaml_id map, struct wz_str key); /* none when it is not there */
 unsigned wz_yaml_line(const struct wz_yaml *y, wz_yaml_id id);
 unsigned wz_yaml_column(const struct wz_yaml *y, wz_yaml_id id);
@@ -35,8 +38,8 @@ unsigned wz_yaml_column(const struct wz_yaml *y, wz_yaml_id id);
 /* Fills *err with "NAME:LINE:COLUMN: " and the parts; returns -EINVAL. */
 int wz_yaml_fail_parts(const struct wz_yaml *y, wz_yaml_id at, struct wz_err *err, const char *reason,
         const struct wz_str *parts, unsigned n);
-#define wz_yaml_fail(y, at, err, reason, ...)                                                                 \
-	wz_yaml_fail_parts((y), (at), (err), (reason), (const struct wz_str[]){__VA_ARGS__},                   \
+#define wz_yaml_fail(y, at, err, reason, ...) \
+	wz_yaml_fail_parts((y), (at), (err), (reason), (const struct wz_str[]){__VA_ARGS__}, \
 	        (unsigned)(sizeof((const struct wz_str[]){__VA_ARGS__}) / sizeof(struct wz_str)))
 
 /* A table of the keys that a map may have. `set` reads one value into `to`; a negative errno ends the walk. */

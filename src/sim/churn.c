@@ -300,9 +300,9 @@ static int arrive(struct run *x, uint32_t task, uint64_t life_us, struct wz_err 
 {
 	const struct wz_churn_batch *b = batch_now(x);
 	struct rec k = {.submit_us = x->d.time_us,
-		.life_us = life_us,
-		.task = task,
-		.batch = b ? (uint8_t)(b - x->res->batch) : WZ_CHURN_BATCHES};
+	        .life_us = life_us,
+	        .task = task,
+	        .batch = b ? (uint8_t)(b - x->res->batch) : WZ_CHURN_BATCHES};
 	int r = wz_grow(x->d.mem, &x->rec, &x->rec_cap, x->n_recs + 1, sizeof(*x->rec));
 
 	if (r < 0)

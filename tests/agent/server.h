@@ -56,9 +56,15 @@ static inline void server_spawn_agent(struct server *s)
 	if (s->agent == 0) {
 		struct sigaction sa = {.sa_handler = server_on_term};
 		sigaction(SIGTERM, &sa, NULL);
-		struct wz_agent_options o = {.state_dir = s->state, .socket = s->socket, .provider = "emulated",
-		        .cluster_file = s->cluster, .shim = getenv("WZ_SHIM"), .version = "test", .sample_ms = 100,
-		        .cgroup_base = s->cgroup_base ? s->cgroup_base : "wz-test", .log = server_quiet};
+		struct wz_agent_options o = {.state_dir = s->state,
+		        .socket = s->socket,
+		        .provider = "emulated",
+		        .cluster_file = s->cluster,
+		        .shim = getenv("WZ_SHIM"),
+		        .version = "test",
+		        .sample_ms = 100,
+		        .cgroup_base = s->cgroup_base ? s->cgroup_base : "wz-test",
+		        .log = server_quiet};
 		struct wz_err err = {0};
 		close(s->listener);
 		int rc = wz_agent_run(&o, &server_agent_stop, &err);

@@ -11,11 +11,14 @@
 static struct wz_cgroup_fs cgroups;
 static bool root;
 
-static bool has(enum wz_cgroup_facet f) { return cgroups.facet[f].version != 0; }
+static bool has(enum wz_cgroup_facet f)
+{
+	return cgroups.facet[f].version != 0;
+}
 
-#define BEGIN(s)                                                    \
-	struct server s = {.link = -1};                             \
-	struct wz_wire_msg m;                                       \
+#define BEGIN(s) \
+	struct server s = {.link = -1}; \
+	struct wz_wire_msg m; \
 	tap_require(server_begin(&s), "the agent does not connect"); \
 	tap_require(server_wait(&s, WZ_WIRE_HELLO, 0, &m), "no hello")
 
@@ -73,7 +76,8 @@ static void test_argv(void)
 {
 	BEGIN(s);
 	struct start st;
-	static const char *const odd[] = {"printf", "%s|", "a b", "\"'$HOME`\\", "", "new\nline", "\xff\xfe\x80", "*"};
+	static const char *const odd[] = {
+	        "printf", "%s|", "a b", "\"'$HOME`\\", "", "new\nline", "\xff\xfe\x80", "*"};
 	struct wz_str argv[8];
 	start_init(&st, &s, 1, "");
 	for (unsigned i = 0; i < 8; i++)
@@ -139,7 +143,8 @@ static void tree_is_gone(const char *base)
 	struct start st;
 	tap_require(server_begin(&s), "begins");
 	start_init(&st, &s, 1,
-	        "trap '' TERM; i=0; while [ $i -lt 126 ]; do (setsid sh -c 'trap \"\" TERM HUP; while :; do sleep 60; done' "
+	        "trap '' TERM; i=0; while [ $i -lt 126 ]; do (setsid sh -c 'trap \"\" TERM HUP; while :; do sleep "
+	        "60; done' "
 	        "</dev/null >/dev/null 2>&1 &) ; i=$((i+1)); done; echo ready; while :; do sleep 60; done");
 	/* A bystander of the same user survives. */
 	pid_t bystander = fork();
@@ -188,7 +193,10 @@ static void test_tree_with_cgroup(void)
 	tree_is_gone("wz-test");
 }
 
-static void test_tree_without_cgroup(void) { tree_is_gone(""); }
+static void test_tree_without_cgroup(void)
+{
+	tree_is_gone("");
+}
 
 /* The main process ends by itself and leaves workers. */
 static void test_leftovers(void)
@@ -241,7 +249,8 @@ static void test_limits(void)
 	tap_eq_str(wz_file_text_str(&t), WZ_STR("100\n0027\n"), "rlimit, umask");
 	wz_file_text_release(&t);
 	if (has(WZ_CG_PIDS)) {
-		start_init(&st, &s, 2, "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 2 & done 2>/dev/null; wait; exit 0");
+		start_init(&st, &s, 2,
+		        "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 2 & done 2>/dev/null; wait; exit 0");
 		st.m.u.start.pids = 8;
 		tap_require(server_run(&s, &st, &m), "it ends");
 		tap_ok(m.u.ended.exit_code == 2 || m.u.ended.exit_code == 254, "fork is refused, code %lld",
@@ -315,7 +324,8 @@ static void test_readopt(void)
 	uint64_t until = wz_clock_monotonic_ns() + 20000000000ULL;
 	while ((ends < 8 || !seen[9]) && server_next(&s, &m, until)) {
 		if (m.type == WZ_WIRE_ENDED) {
-			tap_eq_i64(m.u.ended.exit_code, 10 + m.u.ended.job, "code of job %lld", (long long)m.u.ended.job);
+			tap_eq_i64(m.u.ended.exit_code, 10 + m.u.ended.job, "code of job %lld",
+			        (long long)m.u.ended.job);
 			ends += !seen[m.u.ended.job];
 			seen[m.u.ended.job] = true;
 		} else if (m.type == WZ_WIRE_RUNNING && m.u.running.job == 9) {
@@ -356,7 +366,8 @@ static void test_kill_agent_often(void)
 			char text[256];
 			if (done[job] || (sent[job] && round % 3 == 0))
 				continue;
-			(void)snprintf(text, sizeof text, "echo run >>%s/ran.%d; sleep 0.0%d; exit %d", s.log, job, job % 10, job);
+			(void)snprintf(text, sizeof text, "echo run >>%s/ran.%d; sleep 0.0%d; exit %d", s.log, job,
+			        job % 10, job);
 			start_init(&st, &s, job, text);
 			(void)server_send(&s, &st.m); /* again and again: it starts once */
 			sent[job] = true;
@@ -438,8 +449,9 @@ static void test_other_user(void)
 	BEGIN(s);
 	struct start st;
 	int64_t groups[] = {65534, 12345};
-	start_init(&st, &s, 1, "id -u; id -g; id -G; umask; cat ../1.log 2>/dev/null; test -r /etc/shadow && echo shadow; "
-	                       "touch $WZ_RUN_DIR/mine && echo wrote; kill -9 $PPID 2>/dev/null && echo killed; true");
+	start_init(&st, &s, 1,
+	        "id -u; id -g; id -G; umask; cat ../1.log 2>/dev/null; test -r /etc/shadow && echo shadow; "
+	        "touch $WZ_RUN_DIR/mine && echo wrote; kill -9 $PPID 2>/dev/null && echo killed; true");
 	st.m.u.start.uid = st.m.u.start.gid = 65534;
 	st.m.u.start.groups = (struct wz_wire_array){2, groups};
 	tap_require(server_run(&s, &st, &m), "it ends");
@@ -447,11 +459,13 @@ static void test_other_user(void)
 	tap_eq_str(wz_file_text_str(&t), WZ_STR("65534\n65534\n65534 12345\n0022\nwrote\n"), "who, what");
 	wz_file_text_release(&t);
 	struct stat sb;
-	tap_ok(stat(st.log, &sb) == 0 && sb.st_uid == 65534 && (sb.st_mode & 0777) == 0600, "the log is the user's alone");
+	tap_ok(stat(st.log, &sb) == 0 && sb.st_uid == 65534 && (sb.st_mode & 0777) == 0600,
+	        "the log is the user's alone");
 	/* Another user cannot read that log, nor the spec with its environment. */
 	char text[1024];
-	(void)snprintf(text, sizeof text, "cat %s 2>&1 | grep -c denied; cat %s/attempts/2.0.1/spec 2>&1 | grep -c denied; "
-	                                  "ls %s/attempts 2>&1 | grep -c denied; cat %s/attempts/1.0.1/run/mine 2>&1 | grep -c denied",
+	(void)snprintf(text, sizeof text,
+	        "cat %s 2>&1 | grep -c denied; cat %s/attempts/2.0.1/spec 2>&1 | grep -c denied; "
+	        "ls %s/attempts 2>&1 | grep -c denied; cat %s/attempts/1.0.1/run/mine 2>&1 | grep -c denied",
 	        st.log, s.state, s.state, s.state);
 	start_init(&st, &s, 2, text);
 	st.m.u.start.uid = st.m.u.start.gid = 1234;
@@ -526,9 +540,10 @@ static void test_preempt(void)
 	} cases[] = {
 	        {"trap 'echo saved; : >$WZ_ACK_FILE' USR1; trap 'exit 85' TERM; while :; do sleep 0.05; done",
 	                WZ_ATTEMPT_ACK_FILE, 85, true, true},
-	        {"while [ ! -e $WZ_PREEMPT_FILE ]; do sleep 0.05; done; cat $WZ_PREEMPT_FILE; exit 86", WZ_ATTEMPT_ACK_NONE,
-	                86, false, true},
-	        {"trap '' USR1; trap 'exit 87' TERM; while :; do sleep 0.05; done", WZ_ATTEMPT_ACK_FILE, 87, false, false},
+	        {"while [ ! -e $WZ_PREEMPT_FILE ]; do sleep 0.05; done; cat $WZ_PREEMPT_FILE; exit 86",
+	                WZ_ATTEMPT_ACK_NONE, 86, false, true},
+	        {"trap '' USR1; trap 'exit 87' TERM; while :; do sleep 0.05; done", WZ_ATTEMPT_ACK_FILE, 87, false,
+	                false},
 	};
 	for (int i = 0; i < 3; i++) {
 		start_init(&st, &s, i + 1, cases[i].text);
@@ -579,7 +594,8 @@ static void test_socket_of_the_job(void)
 static void test_second_agent(void)
 {
 	BEGIN(s);
-	struct wz_agent_options o = {.state_dir = s.state, .socket = s.socket, .provider = "none", .shim = getenv("WZ_SHIM")};
+	struct wz_agent_options o = {
+	        .state_dir = s.state, .socket = s.socket, .provider = "none", .shim = getenv("WZ_SHIM")};
 	struct wz_err err = {0};
 	atomic_int stop = 1;
 	tap_eq_i64(wz_agent_run(&o, &stop, &err), -EBUSY, "a second agent");
@@ -589,9 +605,10 @@ static void test_second_agent(void)
 
 static void test_device_failure(void)
 {
-	struct server s = {.link = -1, .cluster_text = "version: 1\nnodes:\n  - name: n\n    cpus: 8\n    mem: 16Gi\n"
-	                                               "    devices:\n      - {model: Tesla T4, count: 2, mem: 15Gi}\n"
-	                                               "events:\n  - {at: 400ms, node: n, device: 1, health: failed, why: fell off}\n"};
+	struct server s = {.link = -1,
+	        .cluster_text = "version: 1\nnodes:\n  - name: n\n    cpus: 8\n    mem: 16Gi\n"
+	                        "    devices:\n      - {model: Tesla T4, count: 2, mem: 15Gi}\n"
+	                        "events:\n  - {at: 400ms, node: n, device: 1, health: failed, why: fell off}\n"};
 	struct wz_wire_msg m;
 	tap_require(server_begin(&s), "begins");
 	tap_require(server_wait(&s, WZ_WIRE_NODE, 0, &m), "the failure is told");
