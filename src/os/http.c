@@ -116,7 +116,10 @@ static void request_free(struct request *rq)
 	wz_mem_free(rq->mem, rq, sizeof *rq);
 }
 
-bool wz_http_gone(const struct wz_http_req *r) { return !r->conn; }
+bool wz_http_gone(const struct wz_http_req *r)
+{
+	return !r->conn;
+}
 
 /* ---- the end of a connection ---- */
 
@@ -164,7 +167,10 @@ static void kill_conn(struct wz_http_conn *c)
 		destroy(c);
 }
 
-static size_t queued(const struct wz_http_conn *c) { return evbuffer_get_length(bufferevent_get_output(c->bev)); }
+static size_t queued(const struct wz_http_conn *c)
+{
+	return evbuffer_get_length(bufferevent_get_output(c->bev));
+}
 
 /* Out of memory in the middle of an answer: the connection ends soon, whoever is on the stack. */
 static void doom(struct wz_http_conn *c)
@@ -339,7 +345,10 @@ void wz_http_stream_begin(struct wz_http_req *r, unsigned status, const char *ty
 	bufferevent_setwatermark(c->bev, EV_WRITE, c->server->lim.stream_bytes / 2, 0);
 }
 
-size_t wz_http_stream_queued(const struct wz_http_req *r) { return r->conn ? queued(r->conn) : 0; }
+size_t wz_http_stream_queued(const struct wz_http_req *r)
+{
+	return r->conn ? queued(r->conn) : 0;
+}
 
 int wz_http_stream_write(struct wz_http_req *r, struct wz_str bytes)
 {
@@ -806,6 +815,12 @@ void wz_http_server_free(struct wz_http_server *s)
 	wz_mem_free(s->mem, s, sizeof *s);
 }
 
-uint32_t wz_http_connections(const struct wz_http_server *s) { return s->n_conns; }
+uint32_t wz_http_connections(const struct wz_http_server *s)
+{
+	return s->n_conns;
+}
 
-bool wz_http_draining(const struct wz_http_server *s) { return s->draining; }
+bool wz_http_draining(const struct wz_http_server *s)
+{
+	return s->draining;
+}

@@ -52,8 +52,6 @@ static void on_wake(evutil_socket_t fd, short what, void *ctx)
 	ssize_t n = read(fd, &count, sizeof count);
 	(void)n; /* EAGAIN: another round took it */
 	run_posted(l);
-	if (atomic_load(&l->stop))
-		event_base_loopbreak(l->base);
 }
 
 static void wake(struct wz_loop *l)
@@ -106,7 +104,10 @@ void wz_loop_free(struct wz_loop *l)
 	wz_mem_free(l->mem, l, sizeof *l);
 }
 
-static void wait_over(evutil_socket_t fd, short what, void *ctx) { (void)fd, (void)what, (void)ctx; }
+static void wait_over(evutil_socket_t fd, short what, void *ctx)
+{
+	(void)fd, (void)what, (void)ctx;
+}
 
 static int one_round(struct wz_loop *l, int flags)
 {
@@ -140,7 +141,10 @@ void wz_loop_stop(struct wz_loop *l)
 	wake(l);
 }
 
-bool wz_loop_stopping(const struct wz_loop *l) { return atomic_load(&l->stop); }
+bool wz_loop_stopping(const struct wz_loop *l)
+{
+	return atomic_load(&l->stop);
+}
 
 /* A vDSO read; cheaper than keeping a copy right. */
 int64_t wz_loop_now_us(const struct wz_loop *l)
@@ -272,4 +276,7 @@ void wz_sigwatch_release(struct wz_sigwatch *s)
 	s->event = NULL;
 }
 
-struct event_base *wz_loop_base(struct wz_loop *l) { return l->base; }
+struct event_base *wz_loop_base(struct wz_loop *l)
+{
+	return l->base;
+}

@@ -58,7 +58,6 @@ static void on_fd(void *ctx, unsigned what)
 	char byte;
 	if (what & WZ_WATCH_READ && read(fd, &byte, 1) == 1)
 		got++;
-	wz_loop_stop(loop);
 }
 
 static void test_fds_and_signals(void)
