@@ -67,6 +67,18 @@ static int failed(struct wz_loop *l, struct wz_err *err, const char *what)
 	return wz_err_set(err, -EIO, "LoopFailed", WZ_STR("cannot start the event loop: "), wz_str(what));
 }
 
+/* libevent's defaults read a coarse clock and keep it for a round: timers would come up to some milliseconds early. */
+static struct event_base *precise_base(void)
+{
+	struct event_base *base = NULL;
+	struct event_config *c = event_config_new();
+	if (c && event_config_set_flag(c, EVENT_BASE_FLAG_PRECISE_TIMER | EVENT_BASE_FLAG_NO_CACHE_TIME) == 0)
+		base = event_base_new_with_config(c);
+	if (c)
+		event_config_free(c);
+	return base;
+}
+
 int wz_loop_new(const struct wz_mem *mem, struct wz_loop **ret, struct wz_err *err)
 {
 	struct wz_loop *l = wz_mem_zalloc(mem, sizeof *l);
@@ -79,7 +91,7 @@ int wz_loop_new(const struct wz_mem *mem, struct wz_loop **ret, struct wz_err *e
 	l->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (l->wake_fd < 0)
 		return failed(l, err, "no eventfd");
-	l->base = event_base_new();
+	l->base = precise_base();
 	if (!l->base)
 		return failed(l, err, "no event base");
 	l->wake = event_new(l->base, l->wake_fd, EV_READ | EV_PERSIST, on_wake, l);
