@@ -50,7 +50,7 @@ void wz_cli_warn(struct wz_str text); /* "wz: warning: TEXT" */
 void wz_cli_help(const struct wz_cli *cli, const struct wz_verb *v, struct wz_buf *b);
 
 /* ---- the verbs ---- */
-extern const struct wz_verb wz_verb_help, wz_verb_sim, wz_verb_trace, wz_verb_sim_bound, wz_verb_sim_pack, wz_verb_sim_churn;
+extern const struct wz_verb wz_verb_help, wz_verb_sim, wz_verb_trace, wz_verb_sim_bound, wz_verb_sim_pack, wz_verb_sim_report, wz_verb_sim_churn;
 extern const struct wz_verb wz_verb_trace_check, wz_verb_trace_convert, wz_verb_trace_gen, wz_verb_trace_info;
 
 #endif

@@ -19,7 +19,10 @@ static void on_interrupt(int sig)
 
 void wz_sim_catch_interrupt(void)
 {
-	signal(SIGINT, on_interrupt);
+	struct sigaction a = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND}; /* the second one kills */
+
+	sigemptyset(&a.sa_mask);
+	sigaction(SIGINT, &a, NULL);
 }
 
 void wz_sim_show_progress(void *ctx, uint32_t done, uint32_t all)
@@ -52,13 +55,14 @@ struct wz_str wz_sim_trace_name(struct wz_str path)
 		path = wz_str_split(&name, '/');
 	if (wz_str_starts(path, prefix))
 		path = (struct wz_str){path.ptr + prefix.len, path.len - prefix.len};
-	if (path.len > suffix.len && wz_str_eq((struct wz_str){path.ptr + path.len - suffix.len, suffix.len}, suffix))
+	if (path.len > suffix.len &&
+	        wz_str_eq((struct wz_str){path.ptr + path.len - suffix.len, suffix.len}, suffix))
 		path.len -= suffix.len;
 	return path;
 }
 
 int wz_sim_check_files(const struct wz_verb *v, const struct wz_list *nodes, const struct wz_list *pods,
-                       const struct wz_list *trace, int operands, const struct wz_list **ret_lists)
+        const struct wz_list *trace, int operands, const struct wz_list **ret_lists)
 {
 	*ret_lists = trace->n ? trace : pods;
 	if (operands) {
@@ -79,8 +83,14 @@ int wz_sim_check_files(const struct wz_verb *v, const struct wz_list *nodes, con
 	return 0;
 }
 
-int wz_sim_input_open(struct wz_sim_input *x, const struct wz_list *nodes, struct wz_str list, const struct wz_mem *mem,
-                      struct wz_err *err)
+int wz_sim_check_seeds(const struct wz_verb *v, const struct wz_range *seeds)
+{
+	return seeds->last - seeds->first < WZ_SIM_SEEDS_MAX ? 0
+	                                                     : wz_cli_usage(v, "--seeds: at most 10000 at once");
+}
+
+int wz_sim_input_open(struct wz_sim_input *x, const struct wz_list *nodes, struct wz_str list,
+        const struct wz_mem *mem, struct wz_err *err)
 {
 	const char *file[WZ_SIM_LISTS_MAX + 1];
 	uint32_t n = 0;
@@ -116,4 +126,13 @@ void wz_sim_input_close(struct wz_sim_input *x)
 	wz_sim_nodes_release(&x->nodes);
 	wz_catalogue_release(&x->catalogue);
 	x->opened = x->ready = false;
+}
+
+void wz_sim_command_line(const char *verb, int argc, char **argv, struct wz_buf *b)
+{
+	wz_buf_addz(b, verb);
+	for (int i = 0; i < argc; i++) {
+		wz_buf_addc(b, ' ');
+		wz_buf_addz(b, argv[i]);
+	}
 }

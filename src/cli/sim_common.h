@@ -9,11 +9,15 @@
 #include <stdatomic.h>
 
 #define WZ_SIM_LISTS_MAX 64u
+#define WZ_SIM_SEEDS_MAX 10000u
 
 /* The three file options of a verb; *ret_lists is the one that names an experiment each. 0, or the exit code of a usage
  * error that was reported. */
 int wz_sim_check_files(const struct wz_verb *v, const struct wz_list *nodes, const struct wz_list *pods,
                        const struct wz_list *trace, int operands, const struct wz_list **ret_lists);
+
+/* A result is kept for each run: more seeds than WZ_SIM_SEEDS_MAX are a usage error, whose exit code is returned. */
+int wz_sim_check_seeds(const struct wz_verb *v, const struct wz_range *seeds);
 
 /* A cluster and one list, read. Starts as zeros; may be closed after any error. Does not move between open and close. */
 struct wz_sim_input {
@@ -31,6 +35,8 @@ struct wz_str wz_sim_trace_name(struct wz_str path); /* the file's name without 
 
 /* More work for the same cluster, read from one file into a struct that was inited. */
 int wz_sim_input_more(struct wz_sim_input *x, struct wz_str path, struct wz_sim_tasks *ret, struct wz_err *err);
+
+void wz_sim_command_line(const char *verb, int argc, char **argv, struct wz_buf *b); /* as it was typed */
 
 /* ---- sim_placement.c ---- */
 /* Canonical texts of the variants asked for (core/policy.h), owned by the arena; none: the default, "all": every policy.

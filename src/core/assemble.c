@@ -16,7 +16,8 @@ int wz_plan_add(struct wz_plan *p, const struct wz_effect *e)
 	return r;
 }
 
-static uint64_t choose_devices(struct wz_core *c, const struct wz_shape *s, const struct wz_view *v, struct wz_rng *rng)
+static uint64_t choose_devices(
+        struct wz_core *c, const struct wz_shape *s, const struct wz_view *v, struct wz_rng *rng)
 {
 	struct wz_policy_ctx ctx = wz_ctx(c, rng);
 	uint64_t mask;
@@ -29,90 +30,78 @@ static uint64_t choose_devices(struct wz_core *c, const struct wz_shape *s, cons
 }
 
 /* Places the next task of the job on `node`. 0, or -ENOMEM. */
-static int place_task(struct wz_core *c, uint32_t slot, uint32_t index, uint32_t node, struct wz_plan *plan,
-                      struct wz_rng *rng)
+static int place_task(
+        struct wz_core *c, uint32_t slot, uint32_t index, uint32_t node, struct wz_plan *plan, struct wz_rng *rng)
 {
 	const struct wz_job *j = &c->jobs.job[slot];
 	const struct wz_shape *s = &c->shapes.shape[j->shape];
-	struct wz_effect e = {.kind = WZ_EF_START, .id = c->next_effect + plan->n, .job = j->number, .task = index,
-		.attempt = j->attempt, .deadline_us = wz_usat_add(c->now_us, c->start_timeout_us)};
+	struct wz_effect e = {.kind = WZ_EF_START,
+	        .id = c->next_effect + plan->n,
+	        .job = j->number,
+	        .task = index,
+	        .attempt = j->attempt,
+	        .deadline_us = wz_usat_add(c->now_us, c->start_timeout_us)};
 	struct wz_scratch scratch;
 	struct wz_view v;
 	int r;
 
 	wz_check(wz_fit(c, s, node, &v, &scratch) == WZ_REASON_NONE);
-	e.place = (struct wz_place){.node = {node}, .cpu = s->cpu, .mem = s->mem, .dev_milli = v.need.milli,
-		.dev_mem = v.need.mem && v.need.milli < WZ_WHOLE ? v.need.mem : -1,
-		.devices = choose_devices(c, s, &v, rng)};
+	e.place = (struct wz_place){.node = {node},
+	        .cpu = s->cpu,
+	        .mem = s->mem,
+	        .dev_milli = v.need.milli,
+	        .dev_mem = v.need.mem && v.need.milli < WZ_WHOLE ? v.need.mem : -1,
+	        .devices = choose_devices(c, s, &v, rng)};
 	r = wz_ledger_reserve(c, 1);
 	if (r == 0)
 		r = wz_plan_add(plan, &e);
-	if (r == 0)
-		wz_ledger_take(c, j->first_task + index, &e.place);
-	return r;
+	if (r < 0)
+		return r;
+	wz_ledger_take(c, j->first_task + index, &e.place);
+	plan->work++; /* also when it is rolled back later: the budget bounds what was done, not what came of it */
+	return 0;
 }
 
 /* ---- tasks that must stay together ---- */
 
-static uint32_t group_key(const struct wz_core *c, const struct wz_shape *s, uint32_t node)
-{
-	return s->link == WZ_LINK_NODE ? node : c->model.node[node].rack;
-}
-
-/* Members of one group with their scores, in rank order, into the scratch arrays. */
-static uint32_t gather(struct wz_core *c, uint32_t shape, uint32_t key)
-{
-	const struct wz_shape *s = &c->shapes.shape[shape];
-	uint32_t n = 0;
-
-	for (uint32_t r = 0; r < c->model.n_ranked; r++) {
-		uint32_t node = c->model.by_rank[r];
-		if (group_key(c, s, node) != key)
-			continue;
-		c->rank_score[n] = wz_index_eval(c, shape, node);
-		c->rank_node[n++] = node;
-	}
-	return n;
-}
-
-static uint32_t fill_group(struct wz_core *c, uint32_t slot, uint32_t key, struct wz_plan *plan, struct wz_rng *rng,
-                           int *ret_err)
+/* Fills one group of nodes with tasks of the job; returns how many it holds. */
+static uint32_t fill_group(struct wz_core *c, uint32_t slot, const uint32_t *node, uint32_t n, struct wz_plan *plan,
+        struct wz_rng *rng, int *ret_err)
 {
 	const struct wz_job *j = &c->jobs.job[slot];
-	uint32_t n = gather(c, j->shape, key), placed = 0;
+	int64_t *score = c->rank_score;
+	uint32_t placed = 0;
 
-	while (placed < j->tasks_max && n) {
+	for (uint32_t i = 0; i < n; i++)
+		score[i] = wz_index_eval(c, j->shape, node[i]);
+	while (placed < j->tasks_max) {
 		uint32_t best = 0;
 		for (uint32_t i = 1; i < n; i++)
-			if (c->rank_score[i] > c->rank_score[best])
+			if (score[i] > score[best])
 				best = i;
-		if (c->rank_score[best] == WZ_SCORE_NONE)
+		if (score[best] == WZ_SCORE_NONE)
 			break;
-		*ret_err = place_task(c, slot, placed, c->rank_node[best], plan, rng);
+		*ret_err = place_task(c, slot, placed, node[best], plan, rng);
 		if (*ret_err < 0)
 			break;
 		placed++;
-		c->rank_score[best] = wz_index_eval(c, j->shape, c->rank_node[best]);
+		score[best] = wz_index_eval(c, j->shape, node[best]);
 	}
 	return placed;
 }
 
-static enum wz_reason assemble_together(struct wz_core *c, uint32_t slot, struct wz_plan *plan, struct wz_rng *rng,
-                                        int *ret_err)
+static enum wz_reason assemble_together(
+        struct wz_core *c, uint32_t slot, struct wz_plan *plan, struct wz_rng *rng, int *ret_err)
 {
 	const struct wz_job *j = &c->jobs.job[slot];
-	const struct wz_shape *s = &c->shapes.shape[j->shape];
-	uint32_t mark = wz_ledger_mark(c), n_plan = plan->n;
+	const struct wz_model_state *m = &c->model;
+	bool racks = c->shapes.shape[j->shape].link == WZ_LINK_RACK; /* a node without a rack is promised none */
+	uint32_t mark = wz_ledger_mark(c), n_plan = plan->n, groups = racks ? m->n_racks : m->n_ranked;
 
-	for (uint32_t r = 0; r < c->model.n_ranked; r++) {
-		uint32_t node = c->model.by_rank[r], key = group_key(c, s, node), q = 0;
-		if (key == WZ_ID_NONE)
-			continue; /* no rack is known: none is promised */
-		while (q < r && group_key(c, s, c->model.by_rank[q]) != key)
-			q++;
-		if (q < r)
-			continue; /* this group was tried */
-		if (fill_group(c, slot, key, plan, rng, ret_err) >= j->tasks_min)
+	for (uint32_t g = 0; g < groups; g++) {
+		const uint32_t *node = racks ? &m->rack_node[m->rack_start[g]] : &m->by_rank[g];
+		uint32_t n = racks ? m->rack_start[g + 1] - m->rack_start[g] : 1;
+		if (fill_group(c, slot, node, n, plan, rng, ret_err) >= j->tasks_min)
 			return WZ_REASON_NONE;
 		wz_ledger_rollback(c, mark);
 		plan->n = n_plan;

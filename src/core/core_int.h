@@ -91,6 +91,8 @@ struct wz_order {
 	struct wz_map by_hash;
 	uint32_t *active;          /* classes with waiting jobs */
 	uint32_t n_active, active_cap;
+	uint32_t *heap;            /* scratch of one decide: classes by whose cursor job goes first */
+	uint32_t n_heap, heap_cap;
 	uint64_t waiting;
 };
 int wz_order_class(struct wz_core *c, uint32_t shape, uint32_t tmin, uint32_t tmax, int32_t prio, uint32_t *ret);

@@ -23,9 +23,13 @@ static int propose_stops(struct wz_core *c, struct wz_plan *plan)
 	for (uint32_t i = 0; i < c->n_stop; i++) {
 		const struct wz_task *t = &c->jobs.task[c->stop_wanted[i]];
 		const struct wz_job *j = &c->jobs.job[t->job];
-		struct wz_effect e = {.kind = WZ_EF_STOP, .id = c->next_effect + plan->n, .job = j->number,
-			.task = c->stop_wanted[i] - j->first_task, .attempt = j->attempt, .reason = j->end,
-			.deadline_us = wz_usat_add(c->now_us, c->stop_timeout_us)};
+		struct wz_effect e = {.kind = WZ_EF_STOP,
+		        .id = c->next_effect + plan->n,
+		        .job = j->number,
+		        .task = c->stop_wanted[i] - j->first_task,
+		        .attempt = j->attempt,
+		        .reason = j->end,
+		        .deadline_us = wz_usat_add(c->now_us, c->stop_timeout_us)};
 		int r = wz_plan_add(plan, &e);
 		if (r < 0)
 			return r;
@@ -36,9 +40,12 @@ static int propose_stops(struct wz_core *c, struct wz_plan *plan)
 /* The budget is used up: the next step goes on with the job that was to be looked at now. */
 static int propose_pause(struct wz_core *c, const struct wz_class *k, struct wz_plan *plan)
 {
-	struct wz_effect e = {.kind = WZ_EF_EXPLAIN, .id = c->next_effect + plan->n,
-		.job = c->jobs.job[k->cursor].number, .attempt = c->jobs.job[k->cursor].attempt,
-		.reason = WZ_REASON_WORK_BUDGET, .deadline_us = UINT64_MAX};
+	struct wz_effect e = {.kind = WZ_EF_EXPLAIN,
+	        .id = c->next_effect + plan->n,
+	        .job = c->jobs.job[k->cursor].number,
+	        .attempt = c->jobs.job[k->cursor].attempt,
+	        .reason = WZ_REASON_WORK_BUDGET,
+	        .deadline_us = UINT64_MAX};
 
 	plan->complete = false;
 	return wz_plan_add(plan, &e);
@@ -46,9 +53,12 @@ static int propose_pause(struct wz_core *c, const struct wz_class *k, struct wz_
 
 static int propose_explain(struct wz_core *c, const struct wz_class *k, enum wz_reason why, struct wz_plan *plan)
 {
-	struct wz_effect e = {.kind = WZ_EF_EXPLAIN, .id = c->next_effect + plan->n,
-		.job = c->jobs.job[k->cursor].number, .attempt = c->jobs.job[k->cursor].attempt, .reason = why,
-		.deadline_us = UINT64_MAX};
+	struct wz_effect e = {.kind = WZ_EF_EXPLAIN,
+	        .id = c->next_effect + plan->n,
+	        .job = c->jobs.job[k->cursor].number,
+	        .attempt = c->jobs.job[k->cursor].attempt,
+	        .reason = why,
+	        .deadline_us = UINT64_MAX};
 
 	return k->reason == why ? 0 : wz_plan_add(plan, &e);
 }
@@ -62,7 +72,6 @@ static int place_waiting(struct wz_core *c, uint64_t budget, struct wz_plan *pla
 	wz_order_begin(c, budget != 0);
 	while ((id = wz_order_next(c)) != WZ_ID_NONE) {
 		struct wz_class *k = &c->order.cls[id];
-		uint32_t before = plan->n;
 		enum wz_reason why;
 		int r;
 
@@ -71,7 +80,7 @@ static int place_waiting(struct wz_core *c, uint64_t budget, struct wz_plan *pla
 		why = wz_assemble(c, k->cursor, plan, &rng, &r);
 		if (r < 0)
 			return r;
-		plan->work += 1 + (plan->n - before);
+		plan->work++;
 		if (why == WZ_REASON_NONE) {
 			k->cursor = c->jobs.job[k->cursor].next;
 			continue;

@@ -2,7 +2,8 @@
 /* What a node draws and costs, by a simple model that policies and measurements share.
  *
  * Power (PWR: Lettich et al., CCGrid 2025, arXiv 2412.17484): a device draws its idle power, or its full power as soon as any
- * share of it is used; a CPU socket of 32 vCPU draws 15 W, or 120 W as soon as any of it is used (Xeon E5-2682 v4).
+ * share of it is used; a CPU socket of 32 vCPU draws 15 W, or 120 W as soon as any of it is used (Xeon E5-2682 v4:
+ * the two figures are from memory of the paper, not checked against it).
  * Price: an hour of a device, charged as soon as any share of it is used; hosts are not charged.
  *
  * Facts come from the catalogue; models of traces that it does not have (G2, G3 of openb) from a table in draw.c, as are

@@ -109,8 +109,8 @@ uint64_t wz_job_hash(const struct wz_core *c, uint32_t slot)
 	h = wz_hash_u64(h, j->seq);
 	h = wz_hash_u64(h, c->shape_hash[j->shape]);
 	h = wz_hash_u64(h, (uint64_t)j->tasks_min << 32 | j->tasks_max);
-	h = wz_hash_u64(h, (uint64_t)(uint32_t)j->priority << 32 | (uint64_t)j->state << 16 | (uint64_t)j->end << 8 |
-	                           j->requeue);
+	h = wz_hash_u64(h, (uint64_t)(uint32_t)j->priority << 32 | (uint64_t)j->state << 16 |
+	                           (uint64_t)j->end << 8 | j->requeue);
 	h = wz_hash_u64(h, j->time_limit_us);
 	return wz_hash_u64(h, (uint64_t)j->attempt << 32 | j->done);
 }
@@ -135,8 +135,10 @@ uint64_t wz_task_hash(const struct wz_core *c, uint32_t task)
 	h = wz_hash_u64(wz_mix64(j->number), (uint64_t)(task - j->first_task) << 8 | t->state);
 	h = wz_hash_u64(h, (uint64_t)t->node << 32 | (uint32_t)t->dev_milli);
 	h = wz_hash_u64(h, t->devices);
-	h = wz_hash_u64(h, (uint64_t)t->cpu ^ (uint64_t)t->mem << 20);
-	return wz_hash_u64(h, (uint64_t)t->dev_mem ^ t->effect << 1);
+	h = wz_hash_u64(h, (uint64_t)t->cpu);
+	h = wz_hash_u64(h, (uint64_t)t->mem);
+	h = wz_hash_u64(h, (uint64_t)t->dev_mem);
+	return wz_hash_u64(h, t->effect);
 }
 
 void wz_task_rehash(struct wz_core *c, uint32_t task)

@@ -25,6 +25,9 @@ void wz_model_release(struct wz_model_state *m)
 	wz_grow_free(m->mem, &m->dev_milli, &m->milli_cap, sizeof(*m->dev_milli));
 	wz_grow_free(m->mem, &m->dev_mem, &m->dev_mem_cap, sizeof(*m->dev_mem));
 	wz_grow_free(m->mem, &m->by_rank, &m->by_rank_cap, sizeof(*m->by_rank));
+	wz_grow_free(m->mem, &m->rack_node, &m->rack_node_cap, sizeof(*m->rack_node));
+	wz_grow_free(m->mem, &m->rack_start, &m->rack_start_cap, sizeof(*m->rack_start));
+	wz_grow_free(m->mem, &m->rack_of, &m->rack_of_cap, sizeof(*m->rack_of));
 	wz_grow_free(m->mem, &m->label, &m->label_cap, sizeof(*m->label));
 	wz_strtab_release(&m->names);
 }
@@ -32,7 +35,8 @@ void wz_model_release(struct wz_model_state *m)
 static int check_device(const struct wz_device_facts *f, const struct wz_catalogue *cat, struct wz_err *err)
 {
 	if (f->model.v >= cat->n)
-		return wz_err_set(err, -EINVAL, "UnknownModel", WZ_STR("a device names a model that is not declared"));
+		return wz_err_set(
+		        err, -EINVAL, "UnknownModel", WZ_STR("a device names a model that is not declared"));
 	if (f->mem_bytes < 0 || f->mem_bytes > WZ_BYTES_MAX)
 		return wz_err_set(err, -EINVAL, "BadDevice", WZ_STR("device memory is out of range"));
 	if (f->compute_milli < 1 || f->compute_milli > WZ_WHOLE)
@@ -50,15 +54,16 @@ static int check_node(const struct wz_ev_node *e, const struct wz_catalogue *cat
 		return wz_err_set(err, -EINVAL, "BadNode", WZ_STR("a node needs a name"));
 	if (e->cpu_milli < 0 || e->cpu_milli > WZ_CPU_MILLI_MAX || e->mem_bytes < 0 || e->mem_bytes > WZ_BYTES_MAX)
 		return wz_err_set(err, -EINVAL, "BadNode", WZ_STR("CPU or memory of node "), e->name,
-		                  WZ_STR(" is out of range"));
+		        WZ_STR(" is out of range"));
 	if (e->n_devices > WZ_NODE_DEVICES_MAX)
 		return wz_err_set(err, -E2BIG, "TooManyDevices", WZ_STR("node "), e->name,
-		                  WZ_STR(" has more than 64 devices"));
+		        WZ_STR(" has more than 64 devices"));
 	if (e->n_labels > WZ_NODE_LABELS_MAX)
 		return wz_err_set(err, -E2BIG, "TooManyLabels", WZ_STR("node "), e->name,
-		                  WZ_STR(" has more than 256 labels"));
+		        WZ_STR(" has more than 256 labels"));
 	if ((e->n_devices && !e->device) || (e->n_labels && !e->label))
-		return wz_err_set(err, -EINVAL, "BadNode", WZ_STR("node "), e->name, WZ_STR(" counts what it does not list"));
+		return wz_err_set(
+		        err, -EINVAL, "BadNode", WZ_STR("node "), e->name, WZ_STR(" counts what it does not list"));
 	for (uint32_t i = 0; i < e->n_devices; i++) {
 		int r = check_device(&e->device[i], cat, err);
 		if (r < 0)
@@ -112,14 +117,15 @@ static uint32_t class_of(struct wz_model_state *m, const struct wz_ev_node *e)
 
 	for (i = 0; i < m->n_classes; i++) {
 		const struct wz_node_class *k = &m->node_class[i];
-		if (k->model == model && k->n_dev == e->n_devices && k->cpu == e->cpu_milli && k->mem == e->mem_bytes)
+		if (k->model == model && k->n_dev == e->n_devices && k->cpu == e->cpu_milli &&
+		        k->mem == e->mem_bytes)
 			return i;
 	}
 	if (i == WZ_CLASSES_MAX)
 		return WZ_CLASSES_MAX - 1;
 	m->n_classes++;
-	m->node_class[i] = (struct wz_node_class){.model = model, .n_dev = (uint16_t)e->n_devices,
-		.cpu = e->cpu_milli, .mem = e->mem_bytes};
+	m->node_class[i] = (struct wz_node_class){
+	        .model = model, .n_dev = (uint16_t)e->n_devices, .cpu = e->cpu_milli, .mem = e->mem_bytes};
 	return i;
 }
 
@@ -198,8 +204,8 @@ static void fill_node(struct wz_model_state *m, struct wz_node *n, const struct 
 	summarise(m, n);
 }
 
-int wz_model_node_join(struct wz_model_state *m, const struct wz_catalogue *cat, const struct wz_ev_node *e,
-                       struct wz_err *err)
+int wz_model_node_join(
+        struct wz_model_state *m, const struct wz_catalogue *cat, const struct wz_ev_node *e, struct wz_err *err)
 {
 	struct wz_node *n, names = {0};
 	uint32_t label[2 * WZ_NODE_LABELS_MAX];
@@ -217,13 +223,16 @@ int wz_model_node_join(struct wz_model_state *m, const struct wz_catalogue *cat,
 	known = n->name == names.name + 1;
 	if (n->name && !known && (n->n_tasks || (n->flags & WZ_NODE_PRESENT)))
 		return wz_err_set(err, -EINVAL, "NodeIdInUse", WZ_STR("the id of node "), e->name,
-		                  WZ_STR(" belongs to another node that is present or has work"));
+		        WZ_STR(" belongs to another node that is present or has work"));
 	if (n->flags & WZ_NODE_PRESENT)
 		supply_change(m, n, -1);
 	else
 		m->n_present++;
 	if (!known) { /* the place among the devices stays with the id */
-		*n = (struct wz_node){.first_dev = n->first_dev, .dev_cap = n->dev_cap, .head_task = WZ_ID_NONE};
+		*n = (struct wz_node){.first_dev = n->first_dev,
+		        .dev_cap = n->dev_cap,
+		        .head_task = WZ_ID_NONE,
+		        .rack = WZ_ID_NONE};
 		n->order = (uint32_t)(wz_hash_str(wz_mix64(m->order_seed), e->name) >> 32);
 	}
 	if (!known || n->rank == WZ_ID_NONE) /* new, or back after others were ranked without it */
@@ -238,8 +247,10 @@ int wz_model_node_join(struct wz_model_state *m, const struct wz_catalogue *cat,
 		m->n_nodes = e->node.v + 1;
 	n->name = names.name + 1;
 	n->site = names.site;
+	m->order_stale = m->order_stale || n->rack != names.rack;
 	n->rack = names.rack;
-	if (n->n_labels < e->n_labels) {
+	if (n->label_cap < e->n_labels) {
+		n->label_cap = e->n_labels;
 		n->first_label = m->n_label;
 		m->n_label += 2 * e->n_labels;
 	}
@@ -260,11 +271,12 @@ void wz_model_node_left(struct wz_model_state *m, uint32_t node)
 	if (!(n->flags & WZ_NODE_PRESENT))
 		return;
 	supply_change(m, n, -1);
-	n->flags &= (uint8_t)~(WZ_NODE_PRESENT | WZ_NODE_READY);
+	n->flags &= (uint8_t) ~(WZ_NODE_PRESENT | WZ_NODE_READY);
 	m->n_present--;
 }
 
-void wz_model_device_change(struct wz_model_state *m, uint32_t node, uint32_t index, const struct wz_device_facts *f)
+void wz_model_device_change(
+        struct wz_model_state *m, uint32_t node, uint32_t index, const struct wz_device_facts *f)
 {
 	struct wz_node *n = &m->node[node];
 	bool present = n->flags & WZ_NODE_PRESENT;
@@ -330,6 +342,45 @@ static void sort_ids(const struct wz_model_state *m, uint32_t *a, uint32_t *tmp,
 	}
 }
 
+static int reserve_order(struct wz_model_state *m)
+{
+	int r = wz_grow(m->mem, &m->by_rank, &m->by_rank_cap, 2 * m->n_nodes, sizeof(*m->by_rank));
+
+	if (r == 0)
+		r = wz_grow(m->mem, &m->rack_node, &m->rack_node_cap, m->n_nodes, sizeof(*m->rack_node));
+	if (r == 0)
+		r = wz_grow(m->mem, &m->rack_start, &m->rack_start_cap, m->n_nodes + 2, sizeof(*m->rack_start));
+	if (r == 0)
+		r = wz_grow(m->mem, &m->rack_of, &m->rack_of_cap, m->names.len, sizeof(*m->rack_of));
+	return r;
+}
+
+/* Groups the ranked nodes by rack: a counting sort, O(nodes + names). */
+static void deal_racks(struct wz_model_state *m)
+{
+	uint32_t *start = m->rack_start;
+
+	m->n_racks = 0;
+	for (uint32_t i = 0; i < m->names.len; i++)
+		m->rack_of[i] = WZ_ID_NONE;
+	memset(start, 0, m->rack_start_cap * sizeof(*start));
+	for (uint32_t i = 0; i < m->n_ranked; i++) {
+		uint32_t rack = m->node[m->by_rank[i]].rack;
+		if (rack == WZ_ID_NONE)
+			continue;
+		if (m->rack_of[rack] == WZ_ID_NONE)
+			m->rack_of[rack] = m->n_racks++;
+		start[m->rack_of[rack] + 2]++; /* counts two places on: placing moves the ends one back */
+	}
+	for (uint32_t g = 2; g <= m->n_racks + 1; g++)
+		start[g] += start[g - 1];
+	for (uint32_t i = 0; i < m->n_ranked; i++) {
+		uint32_t rack = m->node[m->by_rank[i]].rack;
+		if (rack != WZ_ID_NONE)
+			m->rack_node[start[m->rack_of[rack] + 1]++] = m->by_rank[i];
+	}
+}
+
 int wz_model_order(struct wz_model_state *m)
 {
 	uint32_t n = 0;
@@ -337,7 +388,7 @@ int wz_model_order(struct wz_model_state *m)
 
 	if (!m->order_stale)
 		return 0;
-	r = wz_grow(m->mem, &m->by_rank, &m->by_rank_cap, 2 * m->n_nodes, sizeof(*m->by_rank));
+	r = reserve_order(m);
 	if (r < 0)
 		return r;
 	for (uint32_t i = 0; i < m->n_nodes; i++)
@@ -349,6 +400,7 @@ int wz_model_order(struct wz_model_state *m)
 	for (uint32_t i = 0; i < n; i++)
 		m->node[m->by_rank[i]].rank = i;
 	m->n_ranked = n;
+	deal_racks(m);
 	m->order_version++;
 	m->order_stale = false;
 	return 0;

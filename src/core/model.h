@@ -42,7 +42,7 @@ struct wz_node {
 	uint32_t name;                   /* 1 + strtab id; 0: this id was never used */
 	uint32_t site, rack;             /* strtab ids; WZ_ID_NONE: none */
 	uint32_t dev_cap;                /* devices reserved at first_dev */
-	uint32_t first_label, n_labels;
+	uint32_t first_label, n_labels, label_cap;
 };
 
 struct wz_device {
@@ -81,6 +81,9 @@ struct wz_model_state {
 	uint32_t n_devs, dev_cap, milli_cap, dev_mem_cap;
 	uint32_t *by_rank;     /* node ids in the stable order */
 	uint32_t by_rank_cap;
+	/* the ranked nodes that have a rack, rack by rack; racks in the order of their first node */
+	uint32_t *rack_node, *rack_start, *rack_of; /* rack g: rack_node[rack_start[g]] .. [rack_start[g + 1] - 1] */
+	uint32_t n_racks, rack_node_cap, rack_start_cap, rack_of_cap;
 	uint32_t n_ranked;     /* nodes in by_rank: present ones, and some that left and may come back */
 	uint32_t order_version; /* counts the times ranks were dealt anew */
 	bool order_stale;      /* nodes joined since by_rank was made */

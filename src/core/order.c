@@ -30,12 +30,20 @@ int wz_order_class(struct wz_core *c, uint32_t shape, uint32_t tmin, uint32_t tm
 	if (r == 0) /* every class may become active: room for all, so that adding a job cannot fail */
 		r = wz_grow(&c->mem, &o->active, &o->active_cap, id + 1, sizeof(*o->active));
 	if (r == 0)
+		r = wz_grow(&c->mem, &o->heap, &o->heap_cap, id + 1, sizeof(*o->heap));
+	if (r == 0)
 		r = wz_map_put(&o->by_hash, h, id);
 	if (r < 0)
 		return r;
-	o->cls[id] = (struct wz_class){.shape = shape, .tasks_min = tmin, .tasks_max = tmax, .priority = prio,
-		.head = WZ_ID_NONE, .tail = WZ_ID_NONE, .active_at = WZ_ID_NONE, .next_same_hash = first,
-		.cursor = WZ_ID_NONE};
+	o->cls[id] = (struct wz_class){.shape = shape,
+	        .tasks_min = tmin,
+	        .tasks_max = tmax,
+	        .priority = prio,
+	        .head = WZ_ID_NONE,
+	        .tail = WZ_ID_NONE,
+	        .active_at = WZ_ID_NONE,
+	        .next_same_hash = first,
+	        .cursor = WZ_ID_NONE};
 	o->n++;
 	*ret = id;
 	return 0;
@@ -95,39 +103,64 @@ void wz_order_remove(struct wz_core *c, uint32_t slot)
 	o->waiting--;
 }
 
-void wz_order_begin(struct wz_core *c, bool go_on)
+static bool before(const struct wz_core *c, uint32_t x, uint32_t y)
 {
-	bool resumed = go_on && c->pause.step && c->pause.step + 1 == c->step;
+	const struct wz_class *a = &c->order.cls[x], *b = &c->order.cls[y];
 
-	for (uint32_t i = 0; i < c->order.n_active; i++) {
-		struct wz_class *k = &c->order.cls[c->order.active[i]];
-		k->cursor = k->head;
-		k->blocked = false;
-		if (!resumed || k->priority < c->pause.priority)
-			continue;
-		while (k->cursor != WZ_ID_NONE &&
-			(k->priority > c->pause.priority || c->jobs.job[k->cursor].seq < c->pause.seq))
-			k->cursor = c->jobs.job[k->cursor].next;
-	}
-}
-
-static bool before(const struct wz_core *c, const struct wz_class *a, const struct wz_class *b)
-{
 	if (a->priority != b->priority)
 		return a->priority > b->priority;
 	return c->jobs.job[a->cursor].seq < c->jobs.job[b->cursor].seq;
 }
 
+static void sift_down(struct wz_core *c, uint32_t at)
+{
+	struct wz_order *o = &c->order;
+	uint32_t id = o->heap[at];
+
+	for (;;) {
+		uint32_t kid = 2 * at + 1;
+		if (kid >= o->n_heap)
+			break;
+		if (kid + 1 < o->n_heap && before(c, o->heap[kid + 1], o->heap[kid]))
+			kid++;
+		if (!before(c, o->heap[kid], id))
+			break;
+		o->heap[at] = o->heap[kid];
+		at = kid;
+	}
+	o->heap[at] = id;
+}
+
+void wz_order_begin(struct wz_core *c, bool go_on)
+{
+	bool resumed = go_on && c->pause.step && c->pause.step + 1 == c->step;
+	struct wz_order *o = &c->order;
+
+	o->n_heap = 0;
+	for (uint32_t i = 0; i < o->n_active; i++) {
+		struct wz_class *k = &o->cls[o->active[i]];
+		k->cursor = k->head;
+		k->blocked = false;
+		if (resumed && k->priority >= c->pause.priority)
+			while (k->cursor != WZ_ID_NONE &&
+			        (k->priority > c->pause.priority || c->jobs.job[k->cursor].seq < c->pause.seq))
+				k->cursor = c->jobs.job[k->cursor].next;
+		if (k->cursor != WZ_ID_NONE)
+			o->heap[o->n_heap++] = o->active[i];
+	}
+	for (uint32_t i = o->n_heap / 2; i-- > 0;)
+		sift_down(c, i);
+}
+
+/* Only the class that was returned last can have moved on since: it is on top. */
 uint32_t wz_order_next(struct wz_core *c)
 {
-	uint32_t best = WZ_ID_NONE;
+	struct wz_order *o = &c->order;
 
-	for (uint32_t i = 0; i < c->order.n_active; i++) {
-		const struct wz_class *k = &c->order.cls[c->order.active[i]];
-		if (k->blocked || k->cursor == WZ_ID_NONE)
-			continue;
-		if (best == WZ_ID_NONE || before(c, k, &c->order.cls[best]))
-			best = c->order.active[i];
-	}
-	return best;
+	if (o->n_heap && (o->cls[o->heap[0]].blocked || o->cls[o->heap[0]].cursor == WZ_ID_NONE))
+		o->heap[0] = o->heap[--o->n_heap];
+	if (o->n_heap == 0)
+		return WZ_ID_NONE;
+	sift_down(c, 0);
+	return o->heap[0];
 }

@@ -183,6 +183,18 @@ static int sync_dir_of(const char *path)
 	return rc;
 }
 
+/* A device or a pipe is written to: a rename would put a file into its place. */
+static int write_in_place(const char *path, struct wz_str bytes)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return -errno;
+	int rc = wz_fd_write_all(fd, bytes);
+	if (close(fd) < 0 && rc == 0)
+		rc = -errno;
+	return rc;
+}
+
 int wz_file_write(const char *path, struct wz_str bytes, unsigned mode, struct wz_err *err)
 {
 	static const char suffix[] = ".wz-XXXXXX";
@@ -191,8 +203,10 @@ int wz_file_write(const char *path, struct wz_str bytes, unsigned mode, struct w
 	struct stat st;
 	if (n + sizeof suffix > sizeof temp)
 		return wz_file_err(err, -ENAMETOOLONG, "write", path);
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		return wz_file_err(err, -EISDIR, "write", path);
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+		int rc = S_ISDIR(st.st_mode) ? -EISDIR : write_in_place(path, bytes);
+		return rc < 0 ? wz_file_err(err, rc, "write", path) : 0;
+	}
 	memcpy(temp, path, n);
 	memcpy(temp + n, suffix, sizeof suffix);
 	int fd = mkostemp(temp, O_CLOEXEC);

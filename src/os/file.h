@@ -30,7 +30,8 @@ static inline struct wz_str wz_file_text_str(const struct wz_file_text *t)
 }
 
 /* Replaces `path` by `bytes`: written to a temporary file beside it, synced, renamed, and the directory synced. `mode` is
- * cut by the umask. On failure the old file is untouched and no temporary remains. */
+ * cut by the umask. On failure the old file is untouched and no temporary remains.
+ * A device or a pipe that is there already is written to instead. */
 int wz_file_write(const char *path, struct wz_str bytes, unsigned mode, struct wz_err *err);
 
 /* Makes `path` and its missing parents. An existing directory is not an error. */

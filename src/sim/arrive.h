@@ -7,6 +7,7 @@
 
 #include "sim/workload.h"
 
+#define WZ_ARRIVALS_MAX (1u << 25)
 #define WZ_ARRIVE_MILLI 1300 /* arrivals end at 1.3 x capacity */
 
 struct wz_arrivals {
@@ -18,7 +19,8 @@ struct wz_arrivals {
 /* Order and inflation by `seed`. Sorts by name first, so the order of lines in the file does not matter. As published:
  * growing stops at the first draw that would pass the mark, where the check counts the milli of one device only. */
 int wz_arrivals_make(const struct wz_sim_tasks *tasks, uint64_t capacity_milli, uint64_t seed,
-                     const struct wz_mem *mem, struct wz_arrivals *ret); /* -ENOMEM, -EINVAL: no GPU demand at all */
+                     const struct wz_mem *mem, struct wz_arrivals *ret); /* -ENOMEM, -EINVAL: no GPU demand at all,
+                                                                                * -E2BIG: over WZ_ARRIVALS_MAX */
 
 /* Other orders than the experiment's, to see what a policy makes of them. FILE: as the list is written, then the draws; a
  * list with too much demand is cut, not thinned. LARGEST, SMALLEST: all arrivals sorted by devices asked, then CPU. */

@@ -68,7 +68,8 @@ uint64_t wz_churn_gap_us(const struct wz_pack_input *in, const struct wz_life *l
 {
 	/* mean life x (demand of the list / pods) / (load x capacity) */
 	uint64_t room = scaled_capacity(in, load_permille);
-	uint64_t gap = wz_umuldiv(wz_life_mean_us(life), demand_of_list(in->tasks), in->tasks->n * (room ? room : 1));
+	uint64_t gap =
+	        wz_umuldiv(wz_life_mean_us(life), demand_of_list(in->tasks), in->tasks->n * (room ? room : 1));
 
 	return gap ? gap : 1;
 }
@@ -80,23 +81,27 @@ enum state { COMING, WAITING, RUNNING, GONE, REFUSED };
 struct rec {
 	uint64_t submit_us, life_us, wait_us;
 	uint32_t task, ns; /* ns: what its decision cost */
-	enum state state;
+	uint8_t state; /* enum state */
+	uint8_t batch; /* in which it arrived; WZ_CHURN_BATCHES: before the window */
 };
 
-struct coming { uint64_t due_us, job; bool end; }; /* the end of the work, or of its patience */
+struct coming {
+	uint64_t due_us, job;
+	bool end;
+}; /* the end of the work, or of its patience */
 
 struct run {
 	const struct wz_pack_input *in;
 	const struct wz_churn_options *o;
 	struct wz_drive d;
 	struct wz_rng gaps, pods, lives;
-	struct rec *rec;       /* [n_recs], by job number - 1 */
+	struct rec *rec; /* [n_recs], by job number - 1 */
 	uint32_t n_recs, rec_cap, first_rec; /* first_rec: the first that arrived in the window */
 	struct coming *heap;
 	uint32_t n_heap, heap_cap;
 	uint64_t gap_us, next_us, from_us, until_us, tick_us, tick_at; /* the window; the next tick */
-	uint32_t tick;         /* number of the next tick; 0 ends the warm-up */
-	uint64_t averaged_us;  /* time averages are taken up to here */
+	uint32_t tick; /* number of the next tick; 0 ends the warm-up */
+	uint64_t averaged_us; /* time averages are taken up to here */
 	uint64_t used, cpu_used, cpu_capacity, waiting;
 	double used_time, cpu_time;
 	struct wz_churn_result *res;
@@ -199,8 +204,8 @@ static void do_tick(struct run *x)
 
 static struct wz_churn_tally *tally_of(const struct run *x, const struct rec *k)
 {
-	struct wz_churn_batch *b = batch_now(x);
-	return b ? &b->tally[wz_churn_class_of(x->in->tasks, &x->in->tasks->task[k->task])] : NULL;
+	enum wz_churn_class c = wz_churn_class_of(x->in->tasks, &x->in->tasks->task[k->task]);
+	return k->batch < WZ_CHURN_BATCHES ? &x->res->batch[k->batch].tally[c] : NULL;
 }
 
 static void count_arrived(struct run *x, const struct rec *k)
@@ -293,7 +298,11 @@ static int submit(struct run *x, uint64_t job, struct wz_err *err)
 
 static int arrive(struct run *x, uint32_t task, uint64_t life_us, struct wz_err *err)
 {
-	struct rec k = {.submit_us = x->d.time_us, .life_us = life_us, .task = task};
+	const struct wz_churn_batch *b = batch_now(x);
+	struct rec k = {.submit_us = x->d.time_us,
+		.life_us = life_us,
+		.task = task,
+		.batch = b ? (uint8_t)(b - x->res->batch) : WZ_CHURN_BATCHES};
 	int r = wz_grow(x->d.mem, &x->rec, &x->rec_cap, x->n_recs + 1, sizeof(*x->rec));
 
 	if (r < 0)
@@ -350,7 +359,8 @@ static int start(struct run *x, struct wz_err *err)
 	x->tick_at = x->from_us;
 	x->until_us = x->from_us + x->tick_us * TICKS * WZ_CHURN_BATCHES;
 	if (x->until_us / x->gap_us > WZ_CHURN_JOBS_MAX)
-		return wz_err_set(err, -E2BIG, "TooMany", WZ_STR("more than 100 million jobs in one run: a shorter window?"));
+		return wz_err_set(
+		        err, -E2BIG, "TooMany", WZ_STR("more than 100 million jobs in one run: a shorter window?"));
 	for (uint32_t i = 0; i < x->in->nodes->n; i++)
 		x->cpu_capacity += (uint64_t)x->in->nodes->node[i].cpu_milli;
 	return wz_drive_open(&x->d, &o, err);
@@ -457,18 +467,23 @@ static int finish(struct run *x, struct wz_err *err)
 }
 
 int wz_churn_run(const struct wz_pack_input *in, const struct wz_churn_options *o, const struct wz_mem *mem,
-                 struct wz_churn_result *ret, struct wz_err *err)
+        struct wz_churn_result *ret, struct wz_err *err)
 {
-	struct run x = {.in = in, .o = o, .res = ret,
-		.d = {.nodes = in->nodes, .tasks = in->tasks, .typical = &in->typical, .mem = mem}};
+	struct run x = {.in = in,
+	        .o = o,
+	        .res = ret,
+	        .d = {.nodes = in->nodes, .tasks = in->tasks, .typical = &in->typical, .mem = mem}};
+	struct wz_drive_watch watch;
 	int r;
 
 	*ret = (struct wz_churn_result){0};
 	r = start(&x, err);
+	watch = wz_drive_watch_start();
 	if (r == 0)
 		r = fill(&x, err);
 	if (r == 0)
 		r = loop(&x, err);
+	ret->cpu_ns = wz_drive_watch_cpu(&watch, ret->cpu_ns);
 	if (r == 0)
 		r = finish(&x, err);
 	wz_drive_close(&x.d);

@@ -2,6 +2,7 @@
 #include "sim/drive.h"
 
 #include "core/policies/frag.h"
+#include "os/clock.h"
 
 #define FIRST_LESSON (1ULL << 40) /* number of the first job that is only shown */
 
@@ -233,4 +234,18 @@ bool wz_drive_started(const struct wz_drive *d, uint64_t job)
 		if (d->plan.effect[i].kind == WZ_EF_START && d->plan.effect[i].job == job)
 			return true;
 	return false;
+}
+
+/* ---- the watch ---- */
+
+struct wz_drive_watch wz_drive_watch_start(void)
+{
+	return (struct wz_drive_watch){.cpu_ns = wz_clock_thread_cpu_ns(), .elapsed_ns = wz_clock_monotonic_ns()};
+}
+
+uint64_t wz_drive_watch_cpu(const struct wz_drive_watch *w, uint64_t decisions_ns)
+{
+	uint64_t elapsed = wz_clock_monotonic_ns() - w->elapsed_ns, cpu = wz_clock_thread_cpu_ns() - w->cpu_ns;
+
+	return elapsed ? (uint64_t)((double)cpu * (double)decisions_ns / (double)elapsed) : 0;
 }

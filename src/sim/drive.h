@@ -63,4 +63,10 @@ double wz_drive_fragment_milli(const struct wz_drive *d); /* frag_sum in milli o
 /* Joins nodes to a core (also used by the bench). */
 int wz_drive_join(struct wz_core *c, const struct wz_sim_nodes *nodes, struct wz_err *err);
 
+/* CPU of decisions: this thread's CPU since the start, in the part of the elapsed time that was theirs. Reading the CPU
+ * clock twice a decision would cost as much as the decision; elapsed time alone counts what others do on a busy machine. */
+struct wz_drive_watch { uint64_t cpu_ns, elapsed_ns; };
+struct wz_drive_watch wz_drive_watch_start(void);
+uint64_t wz_drive_watch_cpu(const struct wz_drive_watch *w, uint64_t decisions_ns);
+
 #endif

@@ -9,6 +9,8 @@
 
 #include "sim/drive.h"
 
+#include <stdatomic.h>
+
 #define WZ_PACK_PERCENT 131 /* curve points: arrived 0..130 % of capacity */
 
 enum wz_pack_class { WZ_PACK_CPU, WZ_PACK_SHARE, WZ_PACK_ONE, WZ_PACK_MULTI, WZ_PACK_CLASSES };
@@ -37,6 +39,7 @@ struct wz_pack_options {
 	bool check;                     /* all invariants after every arrival, and that what is refused fits nowhere: slow */
 	struct wz_enact_options faults; /* zero: perfect hands */
 	const struct wz_arrivals *arrivals; /* NULL: made from the seed */
+	const atomic_int *stop;         /* -EINTR soon after it is not 0; may be NULL */
 	enum wz_arrive_order order;     /* of those made */
 	uint64_t *trail;                /* [arrivals] the digest of the run after each; NULL */
 	const struct wz_sim_tasks *teach; /* work that the policy sees first: submitted in a shuffled order and cancelled */

@@ -346,6 +346,17 @@ static void idle(struct wz_rep *p)
 	wz_rep_z(p, "</figure></div></div>");
 }
 
+static void ablation(struct wz_rep *p)
+{
+	const struct wz_packset *s = p->v.set->ablation;
+
+	if (!s || !s->result)
+		return;
+	heading(p, WZ_T_ABLATION);
+	note(p, WZ_T_ABLATION_NOTE, (struct wz_str[]){wz_str(s->placement[0])}, 1);
+	wz_rep_table_ablation(p, s);
+}
+
 static void draw(struct wz_rep *p)
 {
 	struct wz_num at;
@@ -409,6 +420,7 @@ static void set_section(struct wz_rep *p, uint32_t index)
 	what(p);
 	curves(p);
 	idle(p);
+	ablation(p);
 	draw(p);
 	tables(p);
 }

@@ -27,10 +27,10 @@ struct wz_report_ref {
 
 struct wz_report_set {
 	const struct wz_packset *runs; /* its result may be NULL: nothing was run */
-	const double
-	        *bound; /* [WZ_PACK_PERCENT] upper bound, percent of capacity, NAN where not known; NULL: none */
+	const double *bound; /* [WZ_PACK_PERCENT] upper bound, percent of capacity, NAN where not known; NULL: none */
 	const struct wz_report_ref *ref;
 	uint32_t n_refs;
+	const struct wz_packset *ablation; /* placement 0 as it is, the others with a part off; same input and seeds; NULL */
 };
 
 /* All borrowed. Empty strings are left out. Any text may hold anything; it is escaped. */

@@ -90,6 +90,7 @@ void wz_rep_bars_speed(struct wz_rep *p);
 void wz_rep_table_models(struct wz_rep *p);
 void wz_rep_table_refused(struct wz_rep *p);
 void wz_rep_table_numbers(struct wz_rep *p);
+void wz_rep_table_ablation(struct wz_rep *p, const struct wz_packset *s);
 void wz_rep_digests(struct wz_rep *p);
 void wz_rep_csv_uri(struct wz_rep *p); /* "data:text/csv,..." */
 

@@ -2,6 +2,8 @@
 /* Tables of the report, and the CSV as a link. Every mean is computed as wz_packset_table does. */
 #include "sim/report_int.h"
 
+#include "base/check.h"
+
 #include <math.h>
 
 static void name_cell(struct wz_rep *p, uint32_t rank)
@@ -273,6 +275,66 @@ void wz_rep_table_numbers(struct wz_rep *p)
 		numbers_row(p, i);
 	wz_rep_z(p, "</tbody>");
 	numbers_foot(p);
+	close(p);
+}
+
+/* ---- ablation ---- */
+
+static const unsigned ablation_points[] = {90, 95, 100, 130};
+
+/* Mean and sample deviation of variant - full over the seeds, at 100 % arrived. */
+static struct wz_spread paired(const struct wz_packset *s, uint32_t variant)
+{
+	uint32_t seeds = wz_packset_runs(s) / s->n_placements;
+	struct wz_spread x = {.n = seeds};
+	double sq = 0;
+
+	for (uint32_t i = 0; i < seeds; i++)
+		x.mean += (s->result[variant * seeds + i].allocated[100] - s->result[i].allocated[100]) / seeds;
+	for (uint32_t i = 0; i < seeds; i++) {
+		double d = s->result[variant * seeds + i].allocated[100] - s->result[i].allocated[100] - x.mean;
+		sq += d * d;
+	}
+	x.sd = seeds > 1 ? sqrt(sq / (seeds - 1)) : 0;
+	return x;
+}
+
+static void ablation_row(struct wz_rep *p, const struct wz_packset *s, uint32_t variant)
+{
+	struct wz_spread d = paired(s, variant);
+	struct wz_rep_num a, b;
+
+	wz_rep_z(p, variant == 0 ? "<tr class=\"win\"><th scope=\"row\">" : "<tr><th scope=\"row\">");
+	wz_rep_text(p, wz_str(s->placement[variant]));
+	wz_rep_z(p, "</th>");
+	for (unsigned i = 0; i < WZ_ARRAY_LEN(ablation_points); i++)
+		cell(p, wz_rep_fix(
+		                &a, wz_packset_point(s, variant, WZ_CURVE_ALLOCATED, ablation_points[i]).mean, 2));
+	if (variant == 0) {
+		wz_rep_z(p, "<td></td></tr>");
+		return;
+	}
+	wz_rep_z(p, d.mean > 0 ? "<td>+" : "<td>");
+	wz_rep_text(p, wz_rep_fix(&a, d.mean, 2));
+	wz_rep_z(p, " ± ");
+	wz_rep_text(p, wz_rep_fix(&b, d.sd, 2));
+	wz_rep_z(p, "</td></tr>");
+}
+
+void wz_rep_table_ablation(struct wz_rep *p, const struct wz_packset *s)
+{
+	open(p, "full", WZ_T_ABLATION);
+	head(p, WZ_T_COL_VARIANT);
+	for (unsigned i = 0; i < WZ_ARRAY_LEN(ablation_points); i++) {
+		wz_rep_z(p, "<th scope=\"col\">");
+		wz_buf_add_u64(p->b, ablation_points[i]);
+		wz_rep_z(p, " %</th>");
+	}
+	head(p, WZ_T_COL_DIFFERENCE);
+	wz_rep_z(p, "</tr></thead><tbody>");
+	for (uint32_t k = 0; k < s->n_placements; k++)
+		ablation_row(p, s, k);
+	wz_rep_z(p, "</tbody>");
 	close(p);
 }
 

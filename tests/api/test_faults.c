@@ -18,7 +18,24 @@ static const char requests[] = "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Typ
                                "GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n"
                                "GET /v1/events?after=0 HTTP/1.1\r\nHost: x\r\n\r\n";
 
-/* Steps the loop until the stream says hello, or the connection is closed. */
+static unsigned count(const char *text, const char *what)
+{
+	unsigned n = 0;
+	for (const char *p = text; (p = strstr(p, what)); p++)
+		n++;
+	return n;
+}
+
+/* All seven are answered; the last one with an event, a gap, or an error. */
+static bool over(const char *answer)
+{
+	const char *stream = strstr(answer, "text/event-stream");
+	if (stream)
+		return strstr(stream, "event: job") || strstr(stream, "event: gap");
+	return count(answer, "\r\nDate: ") >= 7;
+}
+
+/* Steps the loop until all is answered, or the connection is closed. */
 static void talk(struct wz_loop *loop, char *answer, size_t cap)
 {
 	size_t len = 0;
@@ -26,7 +43,7 @@ static void talk(struct wz_loop *loop, char *answer, size_t cap)
 	net_send(fd, requests, sizeof requests - 1);
 	fcntl(fd, F_SETFL, O_NONBLOCK);
 	answer[0] = 0;
-	for (int i = 0; i < 2000 && !strstr(answer, "event: job") && !strstr(answer, "event: gap"); i++) {
+	for (int i = 0; i < 2000 && !over(answer); i++) {
 		wz_loop_step(loop, 1000);
 		ssize_t n = recv(fd, answer + len, cap - 1 - len, 0);
 		if (n == 0 || (n < 0 && errno != EAGAIN))

@@ -68,6 +68,8 @@ digests() { sed -E 's/.*"placement":("[^"]*"),"seed":([0-9]+).*"digest":("[^"]*"
 	run 2 $pack --seeds 9-3
 	no_output
 	run 2 $pack --workers 100000
+	run 2 $pack --seeds 0-4294967295
+	says "at most 10000"
 	run 2 $pack --nosuch
 	says "unknown option --nosuch"
 	run 2 $wz sim pack --nodes load/nodes.csv
@@ -94,7 +96,41 @@ digests() { sed -E 's/.*"placement":("[^"]*"),"seed":([0-9]+).*"digest":("[^"]*"
 	run 1 $wz sim pack --nodes load/nodes.csv --pods cpu_only.csv
 	says "no task asks for a device"
 	no_output
+	awk -F, 'BEGIN { OFS = FS } NR == 1 { print } NR > 1 && NR < 200 { $4 = $5 = NR == 2; $6 = ""; print }' \
+		load/pods.csv >one_milli.csv
+	run 1 $wz sim pack --nodes load/nodes.csv --pods one_milli.csv
+	says "too few tasks ask for one"
+	no_output
 	ok "nothing to pack is an error"
+
+	# A node of 2^30 CPUs with one device: the default policy squares what is free.
+	{ echo sn,cpu_milli,memory_mib,gpu,model; echo n,1099511627776,1000,1,G2; } >huge_nodes.csv
+	{ echo name,cpu_milli,memory_mib,num_gpu,gpu_milli; echo p,1099511627776,1,1,1000; } >huge_pods.csv
+	run 0 $wz sim pack --nodes huge_nodes.csv --pods huge_pods.csv --placement all --check
+	ok "the largest values that the format takes do not overflow"
+
+	mkfifo pipe
+	cat pipe >from_pipe &
+	run 0 $pack --csv pipe
+	[ -p pipe ] || fail "the pipe was replaced by a file"
+	wait
+	grep -q jigsaw from_pipe || fail "nothing came through the pipe"
+	ok "a pipe is written to, not replaced"
+
+	"$wz" trace gen --like openb --nodes 3000 --jobs 30000 --seed 5 --out big >/dev/null || fail "trace gen"
+	"$wz" sim pack --nodes big/nodes.csv --pods big/pods.csv --check --csv stopped.csv >"$out" 2>"$err" &
+	pid=$!
+	# The handler is what is waited for, not time.
+	until [ "$(sed -n 's/^SigCgt:.*\(.\)$/\1/p' /proc/$pid/status 2>/dev/null)" = 2 ]; do
+		kill -0 $pid 2>/dev/null || break
+	done
+	kill -INT $pid
+	wait $pid
+	[ $? = 1 ] || fail "exit code after SIGINT"
+	says "interrupted: nothing was written"
+	no_output
+	[ ! -e stopped.csv ] || fail "a file was written"
+	ok "an interrupt ends a run, and nothing is written"
 
 	run 3 $pack --csv /nowhere/at/all.csv
 	no_output

@@ -935,6 +935,28 @@ static void test_words(void)
 
 /* ---- steps ---- */
 
+/* A gang of which only a part fits is work done, though nothing comes of it. */
+static void test_budget_counts_what_fails(void)
+{
+	struct world w;
+
+	world_init(&w);
+	node_of(&w, 0, 3, "T4");
+	submit(&w, 1, "gpus=1 tasks=8");
+	submit(&w, 2, "gpus=1");
+	step_within(&w, 0);
+	tap_eq_i64((int64_t)w.plan.work, 1 + 3 + 1 + 1, "three tasks tried, one placed, two classes looked at");
+	world_free(&w);
+	world_init(&w);
+	node_of(&w, 0, 3, "T4");
+	submit(&w, 1, "gpus=1 tasks=8");
+	submit(&w, 2, "gpus=1");
+	tap_eq_i64(step_within(&w, 4), 0, "the attempt used the budget up");
+	tap_ok(!w.plan.complete, "and the step says so");
+	tap_eq_i64(step_within(&w, 4), 1, "the next step goes on behind it");
+	world_free(&w);
+}
+
 /* A small budget reaches every job in the end, and the same placements. */
 static void test_budget(void)
 {
@@ -1214,7 +1236,7 @@ static bool moody_prepare(void *state, const struct wz_policy_ctx *ctx)
 }
 
 static int64_t moody_score(
-	const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape, const struct wz_view *v)
+        const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape, const struct wz_view *v)
 {
 	uint32_t epoch = *(const uint32_t *)state;
 	(void)ctx, (void)shape;
@@ -1232,9 +1254,14 @@ static int64_t moody_weight(const void *state, const struct wz_shape *shape)
 /* Epochs void scores but not what fits; refusals pass; equal states are scored once: the index changes no choice. */
 static void test_index_epochs(void)
 {
-	static const char *const ask[] = {"gpu-share=25%", "gpus=1", "gpu-share=50% gpu-mem=12Gi", "cpus=9", "gpus=2"};
-	struct wz_policy moody = {.name = "moody", .summary = "x", .state_size = sizeof(uint32_t),
-		.prepare = moody_prepare, .score = moody_score, .order_weight = moody_weight};
+	static const char *const ask[] = {
+	        "gpu-share=25%", "gpus=1", "gpu-share=50% gpu-mem=12Gi", "cpus=9", "gpus=2"};
+	struct wz_policy moody = {.name = "moody",
+	        .summary = "x",
+	        .state_size = sizeof(uint32_t),
+	        .prepare = moody_prepare,
+	        .score = moody_score,
+	        .order_weight = moody_weight};
 	uint64_t digest[3] = {0};
 
 	for (unsigned k = 0; k < 3; k++) { /* index and memo, index alone, neither */
@@ -1305,6 +1332,7 @@ int main(void)
 	tap_run(test_host_reasons);
 	tap_run(test_words);
 	tap_run(test_budget);
+	tap_run(test_budget_counts_what_fails);
 	tap_run(test_rules);
 	tap_run(test_clock);
 	tap_run(test_malformed_nodes);
