@@ -489,8 +489,12 @@ static bool step_head(struct wz_http_conn *c)
 	}
 	wz_buf_add(&c->rq->head_bytes, (struct wz_str){view.ptr, end});
 	evbuffer_drain(in, end);
-	if (c->rq->head_bytes.status < 0) {
+	if (c->rq->head_bytes.status == -E2BIG) {
 		refuse(c, 431, "HeadTooLarge", WZ_STR("the headers are larger than 16 KiB"));
+		return false;
+	}
+	if (c->rq->head_bytes.status < 0) {
+		refuse(c, 503, "OutOfMemory", WZ_STR("out of memory; try again"));
 		return false;
 	}
 	unsigned status = wz_http_head_parse(wz_buf_str(&c->rq->head_bytes), &c->rq->head, &err);
@@ -515,6 +519,8 @@ static int take_body(struct wz_http_conn *c)
 		if (rq->head.chunked) {
 			struct wz_str rest = view;
 			int rc = wz_http_chunked_feed(&c->chunks, &rest, &rq->body);
+			if (rq->body.status == -ENOMEM)
+				return -503;
 			evbuffer_drain(in, n - rest.len);
 			if (rc)
 				return rc;

@@ -31,7 +31,8 @@ static bool over(const char *answer)
 {
 	const char *stream = strstr(answer, "text/event-stream");
 	if (stream)
-		return strstr(stream, "event: job") || strstr(stream, "event: gap");
+		return strstr(stream, "event: job") || strstr(stream, "event: gap") ||
+		       (fake.n == 0 && strstr(stream, "event: hello"));
 	return count(answer, "\r\nDate: ") >= 7;
 }
 
