@@ -44,7 +44,7 @@ static void talk(struct wz_loop *loop, char *answer, size_t cap)
 	net_send(fd, requests, sizeof requests - 1);
 	fcntl(fd, F_SETFL, O_NONBLOCK);
 	answer[0] = 0;
-	for (int i = 0; i < 2000 && !over(answer); i++) {
+	for (int i = 0; i < 1000 && !over(answer); i++) {
 		wz_loop_step(loop, 1000);
 		ssize_t n = recv(fd, answer + len, cap - 1 - len, 0);
 		if (n == 0 || (n < 0 && errno != EAGAIN))
