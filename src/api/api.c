@@ -243,7 +243,10 @@ void wz_api_fail_field(struct wz_api_call *c, const struct wz_err *err, const ch
 	refuse(c, status_of(err->code), err->reason, wz_str(err->text), field, (struct wz_str){NULL, 0});
 }
 
-void wz_api_fail(struct wz_api_call *c, const struct wz_err *err) { wz_api_fail_field(c, err, ""); }
+void wz_api_fail(struct wz_api_call *c, const struct wz_err *err)
+{
+	wz_api_fail_field(c, err, "");
+}
 
 static void send_out(struct wz_api_call *c, unsigned status)
 {
@@ -382,17 +385,35 @@ void wz_api_stream_abort(struct wz_api_call *c)
 	call_free(c);
 }
 
-const struct wz_api_who *wz_api_call_who(const struct wz_api_call *c) { return &c->who; }
+const struct wz_api_who *wz_api_call_who(const struct wz_api_call *c)
+{
+	return &c->who;
+}
 
-const char *wz_api_call_id(const struct wz_api_call *c) { return c->id; }
+const char *wz_api_call_id(const struct wz_api_call *c)
+{
+	return c->id;
+}
 
-bool wz_api_call_gone(const struct wz_api_call *c) { return wz_http_gone(c->r); }
+bool wz_api_call_gone(const struct wz_api_call *c)
+{
+	return wz_http_gone(c->r);
+}
 
-struct wz_arena *wz_api_call_arena(struct wz_api_call *c) { return &c->arena; }
+struct wz_arena *wz_api_call_arena(struct wz_api_call *c)
+{
+	return &c->arena;
+}
 
-void **wz_api_call_data(struct wz_api_call *c) { return &c->data; }
+void **wz_api_call_data(struct wz_api_call *c)
+{
+	return &c->data;
+}
 
-bool wz_api_call_admin(const struct wz_api_call *c) { return c->who.role == WZ_ROLE_ADMIN; }
+bool wz_api_call_admin(const struct wz_api_call *c)
+{
+	return c->who.role == WZ_ROLE_ADMIN;
+}
 
 /* ---- the API's own routes ---- */
 
@@ -862,10 +883,22 @@ void wz_api_free(struct wz_api *a)
 	unref(a);
 }
 
-struct wz_http_server *wz_api_http(struct wz_api *a) { return a->http; }
+struct wz_http_server *wz_api_http(struct wz_api *a)
+{
+	return a->http;
+}
 
-struct wz_hub *wz_api_hub(struct wz_api *a) { return a->hub; }
+struct wz_hub *wz_api_hub(struct wz_api *a)
+{
+	return a->hub;
+}
 
-struct wz_metrics *wz_api_metrics(struct wz_api *a) { return a->metrics; }
+struct wz_metrics *wz_api_metrics(struct wz_api *a)
+{
+	return a->metrics;
+}
 
-struct wz_auth *wz_api_auth(struct wz_api *a) { return a->auth; }
+struct wz_auth *wz_api_auth(struct wz_api *a)
+{
+	return a->auth;
+}

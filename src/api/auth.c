@@ -41,7 +41,10 @@ struct wz_auth {
 
 static const char *const role_words[] = {"none", "viewer", "user", "admin"};
 
-const char *wz_role_word(enum wz_role r) { return role_words[r]; }
+const char *wz_role_word(enum wz_role r)
+{
+	return role_words[r];
+}
 
 static void copy_name(char *to, const char *from)
 {

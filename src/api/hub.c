@@ -129,9 +129,15 @@ static int pump(struct sub *s)
 	return 0;
 }
 
-static void on_drain(struct wz_http_req *r) { pump(r->data); }
+static void on_drain(struct wz_http_req *r)
+{
+	pump(r->data);
+}
 
-static void on_gone(struct wz_http_req *r) { sub_free(r->data); }
+static void on_gone(struct wz_http_req *r)
+{
+	sub_free(r->data);
+}
 
 int wz_hub_subscribe(struct wz_hub *h, struct wz_http_req *r, const struct wz_api_events_query *q, bool resume)
 {
@@ -233,9 +239,15 @@ void wz_hub_publish(struct wz_hub *h, const struct wz_api_event *e)
 	}
 }
 
-void wz_hub_start(struct wz_hub *h, uint64_t seq) { h->seq = h->lost_seq = seq; }
+void wz_hub_start(struct wz_hub *h, uint64_t seq)
+{
+	h->seq = h->lost_seq = seq;
+}
 
-uint64_t wz_hub_seq(const struct wz_hub *h) { return h->seq; }
+uint64_t wz_hub_seq(const struct wz_hub *h)
+{
+	return h->seq;
+}
 
 static void on_ping(void *ctx)
 {

@@ -251,7 +251,10 @@ struct reader {
 
 static int read_object(struct reader *r, json_t *j, const struct wz_api_type *t, void *item);
 
-static int bad(struct reader *r, const char *text) { return fault(r->fault, &r->path, -EINVAL, "BadField", text); }
+static int bad(struct reader *r, const char *text)
+{
+	return fault(r->fault, &r->path, -EINVAL, "BadField", text);
+}
 
 static void kind_range(const struct wz_api_field *f, int64_t *lo, int64_t *hi)
 {
@@ -268,7 +271,9 @@ static void kind_range(const struct wz_api_field *f, int64_t *lo, int64_t *hi)
 		*hi = UINT32_MAX;
 		break;
 	case WZ_FIELD_I64:
-		*lo = INT64_MIN; /* fall through */
+		*lo = INT64_MIN;
+		*hi = INT64_MAX;
+		break;
 	default:
 		*hi = INT64_MAX;
 	}
@@ -325,7 +330,10 @@ static struct wz_str str_of(const json_t *j)
 	return (struct wz_str){json_string_value(j), json_string_length(j)};
 }
 
-static uint32_t list_max(const struct wz_api_field *f) { return f->max ? (uint32_t)f->max : WZ_JSON_VALUES_MAX; }
+static uint32_t list_max(const struct wz_api_field *f)
+{
+	return f->max ? (uint32_t)f->max : WZ_JSON_VALUES_MAX;
+}
 
 static int read_list(struct reader *r, json_t *j, const struct wz_api_field *f, void *p)
 {

@@ -116,7 +116,10 @@ static void request_free(struct request *rq)
 	wz_mem_free(rq->mem, rq, sizeof *rq);
 }
 
-bool wz_http_gone(const struct wz_http_req *r) { return !r->conn; }
+bool wz_http_gone(const struct wz_http_req *r)
+{
+	return !r->conn;
+}
 
 /* ---- the end of a connection ---- */
 
@@ -164,7 +167,10 @@ static void kill_conn(struct wz_http_conn *c)
 		destroy(c);
 }
 
-static size_t queued(const struct wz_http_conn *c) { return evbuffer_get_length(bufferevent_get_output(c->bev)); }
+static size_t queued(const struct wz_http_conn *c)
+{
+	return evbuffer_get_length(bufferevent_get_output(c->bev));
+}
 
 /* Out of memory in the middle of an answer: the connection ends soon, whoever is on the stack. */
 static void doom(struct wz_http_conn *c)
@@ -339,7 +345,10 @@ void wz_http_stream_begin(struct wz_http_req *r, unsigned status, const char *ty
 	bufferevent_setwatermark(c->bev, EV_WRITE, c->server->lim.stream_bytes / 2, 0);
 }
 
-size_t wz_http_stream_queued(const struct wz_http_req *r) { return r->conn ? queued(r->conn) : 0; }
+size_t wz_http_stream_queued(const struct wz_http_req *r)
+{
+	return r->conn ? queued(r->conn) : 0;
+}
 
 int wz_http_stream_write(struct wz_http_req *r, struct wz_str bytes)
 {
@@ -480,8 +489,12 @@ static bool step_head(struct wz_http_conn *c)
 	}
 	wz_buf_add(&c->rq->head_bytes, (struct wz_str){view.ptr, end});
 	evbuffer_drain(in, end);
-	if (c->rq->head_bytes.status < 0) {
+	if (c->rq->head_bytes.status == -E2BIG) {
 		refuse(c, 431, "HeadTooLarge", WZ_STR("the headers are larger than 16 KiB"));
+		return false;
+	}
+	if (c->rq->head_bytes.status < 0) {
+		refuse(c, 503, "OutOfMemory", WZ_STR("out of memory; try again"));
 		return false;
 	}
 	unsigned status = wz_http_head_parse(wz_buf_str(&c->rq->head_bytes), &c->rq->head, &err);
@@ -506,6 +519,8 @@ static int take_body(struct wz_http_conn *c)
 		if (rq->head.chunked) {
 			struct wz_str rest = view;
 			int rc = wz_http_chunked_feed(&c->chunks, &rest, &rq->body);
+			if (rq->body.status == -ENOMEM)
+				return -503;
 			evbuffer_drain(in, n - rest.len);
 			if (rc)
 				return rc;
@@ -806,6 +821,12 @@ void wz_http_server_free(struct wz_http_server *s)
 	wz_mem_free(s->mem, s, sizeof *s);
 }
 
-uint32_t wz_http_connections(const struct wz_http_server *s) { return s->n_conns; }
+uint32_t wz_http_connections(const struct wz_http_server *s)
+{
+	return s->n_conns;
+}
 
-bool wz_http_draining(const struct wz_http_server *s) { return s->draining; }
+bool wz_http_draining(const struct wz_http_server *s)
+{
+	return s->draining;
+}

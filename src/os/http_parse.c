@@ -7,7 +7,10 @@
 
 static const char *const method_names[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"};
 
-const char *wz_http_method_name(enum wz_http_method m) { return method_names[m]; }
+const char *wz_http_method_name(enum wz_http_method m)
+{
+	return method_names[m];
+}
 
 static const struct {
 	unsigned status;
@@ -276,7 +279,10 @@ unsigned wz_http_head_parse(struct wz_str bytes, struct wz_http_head *ret, struc
 
 enum { CHUNK_SIZE, CHUNK_DATA, CHUNK_CRLF, CHUNK_TRAILER, CHUNK_DONE };
 
-void wz_http_chunked_init(struct wz_http_chunked *c) { memset(c, 0, offsetof(struct wz_http_chunked, line)); }
+void wz_http_chunked_init(struct wz_http_chunked *c)
+{
+	memset(c, 0, offsetof(struct wz_http_chunked, line));
+}
 
 /* Collects a line of at most WZ_HTTP_CHUNK_LINE_MAX - 1 bytes. 1: it is whole; 0: more; -400. */
 static int feed_line(struct wz_http_chunked *c, struct wz_str *in, struct wz_str *ret)

@@ -52,8 +52,6 @@ static void on_wake(evutil_socket_t fd, short what, void *ctx)
 	ssize_t n = read(fd, &count, sizeof count);
 	(void)n; /* EAGAIN: another round took it */
 	run_posted(l);
-	if (atomic_load(&l->stop))
-		event_base_loopbreak(l->base);
 }
 
 static void wake(struct wz_loop *l)
@@ -69,6 +67,18 @@ static int failed(struct wz_loop *l, struct wz_err *err, const char *what)
 	return wz_err_set(err, -EIO, "LoopFailed", WZ_STR("cannot start the event loop: "), wz_str(what));
 }
 
+/* libevent's defaults read a coarse clock and keep it for a round: timers would come up to some milliseconds early. */
+static struct event_base *precise_base(void)
+{
+	struct event_base *base = NULL;
+	struct event_config *c = event_config_new();
+	if (c && event_config_set_flag(c, EVENT_BASE_FLAG_PRECISE_TIMER | EVENT_BASE_FLAG_NO_CACHE_TIME) == 0)
+		base = event_base_new_with_config(c);
+	if (c)
+		event_config_free(c);
+	return base;
+}
+
 int wz_loop_new(const struct wz_mem *mem, struct wz_loop **ret, struct wz_err *err)
 {
 	struct wz_loop *l = wz_mem_zalloc(mem, sizeof *l);
@@ -81,7 +91,7 @@ int wz_loop_new(const struct wz_mem *mem, struct wz_loop **ret, struct wz_err *e
 	l->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (l->wake_fd < 0)
 		return failed(l, err, "no eventfd");
-	l->base = event_base_new();
+	l->base = precise_base();
 	if (!l->base)
 		return failed(l, err, "no event base");
 	l->wake = event_new(l->base, l->wake_fd, EV_READ | EV_PERSIST, on_wake, l);
@@ -106,7 +116,10 @@ void wz_loop_free(struct wz_loop *l)
 	wz_mem_free(l->mem, l, sizeof *l);
 }
 
-static void wait_over(evutil_socket_t fd, short what, void *ctx) { (void)fd, (void)what, (void)ctx; }
+static void wait_over(evutil_socket_t fd, short what, void *ctx)
+{
+	(void)fd, (void)what, (void)ctx;
+}
 
 static int one_round(struct wz_loop *l, int flags)
 {
@@ -140,7 +153,10 @@ void wz_loop_stop(struct wz_loop *l)
 	wake(l);
 }
 
-bool wz_loop_stopping(const struct wz_loop *l) { return atomic_load(&l->stop); }
+bool wz_loop_stopping(const struct wz_loop *l)
+{
+	return atomic_load(&l->stop);
+}
 
 /* A vDSO read; cheaper than keeping a copy right. */
 int64_t wz_loop_now_us(const struct wz_loop *l)
@@ -272,4 +288,7 @@ void wz_sigwatch_release(struct wz_sigwatch *s)
 	s->event = NULL;
 }
 
-struct event_base *wz_loop_base(struct wz_loop *l) { return l->base; }
+struct event_base *wz_loop_base(struct wz_loop *l)
+{
+	return l->base;
+}

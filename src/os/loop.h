@@ -35,7 +35,7 @@ int64_t wz_loop_now_us(const struct wz_loop *l);
 /* Any thread: `fn(ctx)` runs soon on the loop's thread, in the order of posting. 0 or -ENOMEM (then it does not). */
 int wz_loop_post(struct wz_loop *l, wz_loop_fn *fn, void *ctx);
 
-/* ---- timers: one shot; arm again for the next ---- */
+/* ---- timers: one shot, never early; arm again for the next ---- */
 struct wz_timer {
 	struct wz_loop *loop;
 	wz_loop_fn *fn;

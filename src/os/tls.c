@@ -108,7 +108,10 @@ void wz_tls_free(struct wz_tls *t)
 	free(t);
 }
 
-void *wz_tls_accept_new(struct wz_tls *t) { return SSL_new(t->ctx); }
+void *wz_tls_accept_new(struct wz_tls *t)
+{
+	return SSL_new(t->ctx);
+}
 
 void wz_sha256(struct wz_str s, unsigned char ret[WZ_SHA256_BYTES])
 {
@@ -131,4 +134,7 @@ int wz_random_bytes(void *ret, size_t n)
 	return 0;
 }
 
-bool wz_equal_secret(const void *a, const void *b, size_t n) { return CRYPTO_memcmp(a, b, n) == 0; }
+bool wz_equal_secret(const void *a, const void *b, size_t n)
+{
+	return CRYPTO_memcmp(a, b, n) == 0;
+}

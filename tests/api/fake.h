@@ -109,7 +109,8 @@ static void fake_job_submit(void *ctx, struct wz_api_call *c, const struct wz_ap
 	}
 	for (uint32_t i = 0; i < fake.n && rq->idempotency_key.len; i++) {
 		if (wz_str_eq(wz_str(fake.jobs[i].key), rq->idempotency_key)) {
-			wz_api_reply_submitted(c, &(struct wz_api_submitted){.id = fake.jobs[i].id, .count = 1, .repeated = true});
+			wz_api_reply_submitted(
+			        c, &(struct wz_api_submitted){.id = fake.jobs[i].id, .count = 1, .repeated = true});
 			return;
 		}
 	}
@@ -207,11 +208,11 @@ static void fake_become(struct wz_api_call *c, uint64_t id, int32_t state, const
 	wz_api_done(c);
 }
 
-#define FAKE_BECOME(op, rq_, state)                                                                          \
-	static void fake_##op(void *ctx, struct wz_api_call *c, const struct wz_api_##rq_ *rq)               \
-	{                                                                                                    \
-		(void)ctx;                                                                                   \
-		fake_become(c, rq->id, state, #op);                                                          \
+#define FAKE_BECOME(op, rq_, state) \
+	static void fake_##op(void *ctx, struct wz_api_call *c, const struct wz_api_##rq_ *rq) \
+	{ \
+		(void)ctx; \
+		fake_become(c, rq->id, state, #op); \
 	}
 FAKE_BECOME(job_cancel, job_cancel, WZ_STATE_CANCELLED)
 FAKE_BECOME(job_hold, job_hold, WZ_STATE_HELD)
@@ -264,7 +265,8 @@ static void fake_log_more(struct wz_api_call *c)
 {
 	uintptr_t *left = (uintptr_t *)wz_api_call_data(c);
 	while (*left) {
-		int rc = wz_api_stream_write(c, WZ_STR("0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde\n"));
+		int rc = wz_api_stream_write(
+		        c, WZ_STR("0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde\n"));
 		if (rc == -EAGAIN)
 			return;
 		if (rc < 0)
@@ -379,11 +381,11 @@ static void fake_queue_list(void *ctx, struct wz_api_call *c, const struct wz_ap
 	wz_api_list_end(c, 0);
 }
 
-#define FAKE_DONE(op, rq_)                                                                                   \
-	static void fake_##op(void *ctx, struct wz_api_call *c, const struct wz_api_##rq_ *rq)               \
-	{                                                                                                    \
-		(void)ctx, (void)rq;                                                                         \
-		wz_api_done(c);                                                                              \
+#define FAKE_DONE(op, rq_) \
+	static void fake_##op(void *ctx, struct wz_api_call *c, const struct wz_api_##rq_ *rq) \
+	{ \
+		(void)ctx, (void)rq; \
+		wz_api_done(c); \
 	}
 FAKE_DONE(queue_set, queue_set)
 FAKE_DONE(queue_remove, name_ref)
@@ -407,7 +409,8 @@ static void fake_usage(void *ctx, struct wz_api_call *c, const struct wz_api_usa
 static void fake_info(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq)
 {
 	(void)ctx, (void)rq;
-	wz_api_reply_info(c, &(struct wz_api_info){.version = WZ_STR("0"), .body = WZ_STR("fake"), .seq = fake.seq});
+	wz_api_reply_info(
+	        c, &(struct wz_api_info){.version = WZ_STR("0"), .body = WZ_STR("fake"), .seq = fake.seq});
 }
 
 static void fake_doctor(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq)

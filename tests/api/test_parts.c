@@ -36,8 +36,10 @@ static void test_routes(void)
 			fields += (r->request->fields[k].flags & WZ_FIELD_IN_PATH) != 0;
 		tap_eq_i64(fields, params, "%s: a field for each parameter", r->pattern);
 		tap_ok(!r->changes || r->method != WZ_HTTP_GET, "%s: a GET changes nothing", r->pattern);
-		tap_ok(r->method == WZ_HTTP_GET || r->role >= WZ_ROLE_USER, "%s: only users change things", r->pattern);
-		tap_ok((r->reply != NULL) == (r->answer == WZ_ANSWER_ITEM || r->answer == WZ_ANSWER_LIST || r->answer == WZ_ANSWER_EVENTS),
+		tap_ok(r->method == WZ_HTTP_GET || r->role >= WZ_ROLE_USER, "%s: only users change things",
+		        r->pattern);
+		tap_ok((r->reply != NULL) == (r->answer == WZ_ANSWER_ITEM || r->answer == WZ_ANSWER_LIST ||
+		                                     r->answer == WZ_ANSWER_EVENTS),
 		        "%s: a reply type when there is one", r->pattern);
 	}
 }
@@ -54,7 +56,8 @@ static void test_limit(void)
 	tap_eq_i64(wz_limit_take(&l, rate, 2, 1, now), 0, "another identity");
 	tap_eq_i64(wz_limit_take(&l, rate, 1, 1, now + 99999), 1, "not yet");
 	tap_eq_i64(wz_limit_take(&l, rate, 1, 1, now + 100000), 0, "now");
-	tap_eq_i64(wz_limit_take(&l, rate, 1, 99, now + 3600000000ll * 1000), 0, "more than the burst counts as the burst");
+	tap_eq_i64(wz_limit_take(&l, rate, 1, 99, now + 3600000000ll * 1000), 0,
+	        "more than the burst counts as the burst");
 	tap_eq_i64(wz_limit_take(&l, (struct wz_limit_rate){0, 0}, 1, 1000000, now), 0, "no limit");
 	tap_eq_i64(wz_limit_take(&l, rate, 1, 1, 0) != 0, 1, "a clock that goes back gives nothing");
 	/* In the long run never more than the rate; small steps lose nothing. */
@@ -95,9 +98,11 @@ static void test_metrics(void)
 	wz_metric_set(m, &table[2], NULL, 0.5);
 	wz_metrics_write(m, &b);
 	tap_eq_str(wz_buf_str(&b),
-	        WZ_STR("# HELP a_total An a.\n# TYPE a_total counter\na_total{x=\"1\",y=\"p\"} 3\na_total{x=\"2\",y=\"q\"} 1\n"
+	        WZ_STR("# HELP a_total An a.\n# TYPE a_total counter\na_total{x=\"1\",y=\"p\"} "
+	               "3\na_total{x=\"2\",y=\"q\"} 1\n"
 	               "# HELP b_seconds A b.\n# TYPE b_seconds histogram\nb_seconds_bucket{le=\"1\"} 2\n"
-	               "b_seconds_bucket{le=\"2.5\"} 3\nb_seconds_bucket{le=\"+Inf\"} 4\nb_seconds_sum 6\nb_seconds_count 4\n"
+	               "b_seconds_bucket{le=\"2.5\"} 3\nb_seconds_bucket{le=\"+Inf\"} 4\nb_seconds_sum "
+	               "6\nb_seconds_count 4\n"
 	               "# HELP c A c.\n# TYPE c gauge\nc 0.5\n"
 	               "# HELP wz_metrics_dropped_total Values dropped for want of room.\n"
 	               "# TYPE wz_metrics_dropped_total counter\nwz_metrics_dropped_total 0\n"),
@@ -112,7 +117,8 @@ static void test_metrics(void)
 
 static void test_json_rounds(void)
 {
-	static const char text[] = "{\"argv\":[\"a\",\"\\u00e4\\n\"],\"env\":{\"K\":\"v\"},\"name\":\"n\",\"priority\":-5,\"held\":true,"
+	static const char text[] = "{\"argv\":[\"a\",\"\\u00e4\\n\"],\"env\":{\"K\":\"v\"},\"name\":\"n\","
+	                           "\"priority\":-5,\"held\":true,"
 	                           "\"umask\":18}";
 	for (uint64_t n = 1;; n++) {
 		struct fault_mem f;
@@ -128,7 +134,9 @@ static void test_json_rounds(void)
 		if (rc == 0)
 			rc = wz_json_read(&d, &wz_type_submit, &s, &a, &fl);
 		if (rc == 0) {
-			tap_ok(s.argv.n == 2 && wz_str_eq(s.argv.v[1], WZ_STR("\xc3\xa4\n")) && s.priority == -5 && s.held, "read");
+			tap_ok(s.argv.n == 2 && wz_str_eq(s.argv.v[1], WZ_STR("\xc3\xa4\n")) && s.priority == -5 &&
+			                s.held,
+			        "read");
 			tap_ok(s.env.n == 1 && wz_str_eq(s.env.v[0].key, WZ_STR("K")) && s.umask == 18, "read");
 		}
 		wz_json_release(&d);

@@ -140,13 +140,13 @@ static void count_conns(void *ctx)
 }
 
 /* Waits for what the loop does on its own; bounded, and without sleeping longer than a poll of the loop. */
-#define wait_for(cond)                                                                  \
-	({                                                                              \
-		uint64_t until_ = wz_clock_monotonic_ns() + 10000000000ull;             \
-		do                                                                      \
-			net_loop_call(&nl, count_conns, &n_conns);                      \
-		while (!(cond) && wz_clock_monotonic_ns() < until_);                    \
-		(cond);                                                                 \
+#define wait_for(cond) \
+	({ \
+		uint64_t until_ = wz_clock_monotonic_ns() + 10000000000ull; \
+		do \
+			net_loop_call(&nl, count_conns, &n_conns); \
+		while (!(cond) && wz_clock_monotonic_ns() < until_); \
+		(cond); \
 	})
 
 /* ---- the tests ---- */
@@ -155,7 +155,7 @@ static void test_plain(void)
 {
 	tap_eq_i64(once("GET /echo?a=1 HTTP/1.1\r\nHost: x\r\n\r\n"), 200, "get");
 	tap_ok(strstr(answer, "\r\n\r\nGET /echo?a=1 .\n") && strstr(answer, "\r\nContent-Length: 16\r\n") &&
-	               strstr(answer, "\r\nDate: "),
+	                strstr(answer, "\r\nDate: "),
 	        "the answer: %s", answer);
 	tap_eq_i64(once("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"), 200, "post");
 	tap_ok(strstr(answer, "POST /echo abc.\n") != NULL, "%s", answer);
@@ -166,7 +166,8 @@ static void test_plain(void)
 	tap_ok(strstr(answer, "Connection: close\r\n") != NULL, "1.0 closes");
 	tap_eq_i64(once("\r\n\r\nGET /echo HTTP/1.1\r\nHost: x\r\n\r\n"), 200, "empty lines before a request");
 	tap_eq_i64(once("GET /bits HTTP/1.1\r\nHost: x\r\n\r\n"), 200, "stream");
-	tap_ok(strstr(answer, "X-Bits: 3\r\n") && strstr(answer, "\r\n\r\n4\r\nbit\n\r\n4\r\nbit\n\r\n4\r\nbit\n\r\n0\r\n\r\n"),
+	tap_ok(strstr(answer, "X-Bits: 3\r\n") &&
+	                strstr(answer, "\r\n\r\n4\r\nbit\n\r\n4\r\nbit\n\r\n4\r\nbit\n\r\n0\r\n\r\n"),
 	        "chunks: %s", answer);
 	tap_eq_i64(once("GET /bits HTTP/1.0\r\n\r\n"), 200, "stream to 1.0");
 	tap_ok(strstr(answer, "\r\n\r\nbit\nbit\nbit\n") != NULL, "no chunks to 1.0: %s", answer);
@@ -194,8 +195,9 @@ static void test_pipeline(void)
 		wz_buf_addz(&b, "POST /echo?");
 		wz_buf_add_u64(&b, i);
 		wz_buf_addz(&b, i % 3 == 0   ? " HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello"
-		               : i % 3 == 1 ? " HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3;x=y\r\nllo\r\n0\r\nT: v\r\n\r\n"
-		                            : " HTTP/1.1\r\nHost: x\r\n\r\n");
+		                : i % 3 == 1 ? " HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: "
+		                               "chunked\r\n\r\n2\r\nhe\r\n3;x=y\r\nllo\r\n0\r\nT: v\r\n\r\n"
+		                             : " HTTP/1.1\r\nHost: x\r\n\r\n");
 	}
 	net_once(net_unix(path), bytes, b.len, answer, sizeof answer);
 	tap_eq_i64(count(answer, "HTTP/1.1 200 OK"), 300, "all are answered");
@@ -209,7 +211,8 @@ static void test_pipeline(void)
 	}
 	/* Byte by byte, over a connection that stays. */
 	int fd = net_unix(path);
-	const char one[] = "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
+	const char one[] =
+	        "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
 	for (int round = 0; round < 3; round++) {
 		for (size_t i = 0; i < sizeof one - 1; i++)
 			net_send(fd, one + i, 1);
@@ -253,17 +256,20 @@ static void test_refusals(void)
 	        {400, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length : 3\r\n\r\nabc"},
 	        {400, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n"},
 	        {413, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 100001\r\n\r\n"},
-	        {400, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"},
-	        {400, "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n"},
+	        {400, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: "
+	              "chunked\r\n\r\n0\r\n\r\n"},
+	        {400, "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: "
+	              "3\r\n\r\n0\r\n\r\n"},
 	        {501, "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"},
 	        {501, "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked, identity\r\n\r\n"},
 	        {501, "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n"},
-	        {501, "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n"},
-	        {400, "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: \x0b"
-	              "chunked\r\n\r\n0\r\n\r\n"},
+	        {501, "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: "
+	              "chunked\r\n\r\n"},
+	        {400, "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: \013chunked\r\n\r\n0\r\n\r\n"},
 	        {400, "POST /echo HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"},
 	        {400, "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n+3\r\nabc\r\n0\r\n\r\n"},
-	        {400, "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0x3\r\nabc\r\n0\r\n\r\n"},
+	        {400, "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: "
+	              "chunked\r\n\r\n0x3\r\nabc\r\n0\r\n\r\n"},
 	        {400, "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc0\r\n\r\n"},
 	        {400, "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\nabc\r\n0\r\n\r\n"},
 	        {400, "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n 3\r\nabc\r\n0\r\n\r\n"},
@@ -296,7 +302,8 @@ static void test_refusals(void)
 	for (size_t i = 0; i < WZ_ARRAY_LEN(bad); i++) {
 		unsigned status = once(bad[i].bytes);
 		if (wz_str_starts(wz_str(bad[i].bytes), WZ_STR("PRI")))
-			tap_ok(status == 505 || status == 501 || status == 400, "the preface of HTTP/2: %u", status);
+			tap_ok(status == 505 || status == 501 || status == 400, "the preface of HTTP/2: %u",
+			        status);
 		else
 			tap_eq_i64(status, bad[i].status, "%zu: %s", i, bad[i].bytes);
 		tap_ok(strstr(answer, "Connection: close\r\n") && strstr(answer, "{\"error\":{\"code\":"),
@@ -306,7 +313,8 @@ static void test_refusals(void)
 	tap_eq_i64(atomic_load(&requests) - before, 0, "none reached the handler");
 	tap_eq_i64(atomic_load(&refused) - refused_before, (int64_t)WZ_ARRAY_LEN(bad), "each was counted");
 	/* NUL in a header, which C strings would hide. */
-	static const char nul[] = "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\0" "99\r\n\r\nabc";
+	static const char nul[] = "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\0"
+	                          "99\r\n\r\nabc";
 	tap_eq_i64(net_once(net_unix(path), nul, sizeof nul - 1, answer, sizeof answer), 400, "NUL");
 }
 
@@ -314,7 +322,7 @@ static void test_refusals(void)
 static void test_smuggling(void)
 {
 	static const char *const first[] = {
-	        "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+	        "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n",
 	        "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\n",
 	        "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
 	        "GET /echo HTTP/1.1\r\nHost: x\r\nX: y\n\r\n\r\n",
@@ -324,7 +332,8 @@ static void test_smuggling(void)
 		unsigned before = atomic_load(&requests);
 		snprintf(bytes, sizeof bytes, "%sGET /admin HTTP/1.1\r\nHost: x\r\n\r\n", first[i]);
 		tap_ok(once(bytes) >= 400, "%zu is refused", i);
-		tap_ok(!strstr(answer, "/admin") && atomic_load(&requests) == before, "%zu: nothing behind it runs", i);
+		tap_ok(!strstr(answer, "/admin") && atomic_load(&requests) == before, "%zu: nothing behind it runs",
+		        i);
 	}
 	/* A GET with a body is one request. */
 	unsigned before = atomic_load(&requests);
@@ -453,7 +462,8 @@ static void answer_parked(void *ctx)
 
 static void test_disconnects(void)
 {
-	net_loop_call(&nl, answer_parked, NULL); /* of the test before: the client has gone, the answer goes nowhere */
+	net_loop_call(
+	        &nl, answer_parked, NULL); /* of the test before: the client has gone, the answer goes nowhere */
 	/* Gone before the answer; half-closed and waiting for it. */
 	unsigned before = atomic_load(&gone), seen = atomic_load(&requests);
 	int fd = net_unix(path);
@@ -472,7 +482,8 @@ static void test_disconnects(void)
 	/* In the middle of a head, of a body, of a stream. */
 	for (int i = 0; i < 20; i++) {
 		fd = net_unix(path);
-		net_sendz(fd, i % 2 ? "GET /echo HT" : "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nab");
+		net_sendz(fd,
+		        i % 2 ? "GET /echo HT" : "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nab");
 		close(fd);
 	}
 	fd = net_unix(path);

@@ -68,9 +68,10 @@ static void test_head_end(void)
 /* Any bytes: no crash, and what is accepted is unambiguous. */
 static void test_random_heads(void)
 {
-	static const char *const pieces[] = {"GET", " ", "/", " HTTP/1.1", "\r\n", "Host: x\r\n", "Content-Length: ", "3", "\n",
-	        "Transfer-Encoding: ", "chunked", "\t", ":", ",", "\r", "Connection: close\r\n", "\r\n\r\n", "Content-Length: 3\r\n",
-	        "POST / HTTP/1.1\r\n", "x", "\x7f", "Host: y\r\n"};
+	static const char *const pieces[] = {"GET", " ", "/", " HTTP/1.1", "\r\n", "Host: x\r\n",
+	        "Content-Length: ", "3", "\n", "Transfer-Encoding: ", "chunked", "\t", ":", ",", "\r",
+	        "Connection: close\r\n", "\r\n\r\n", "Content-Length: 3\r\n", "POST / HTTP/1.1\r\n", "x", "\x7f",
+	        "Host: y\r\n"};
 	struct wz_http_head h;
 	struct wz_err err;
 	struct wz_rng rng;
@@ -174,9 +175,10 @@ static void test_sse(void)
 		struct events ev = {0};
 		wz_sse_init(&p, wz_os_mem(), 1000);
 		for (size_t i = 0; i < b.len; i += step)
-			wz_sse_feed(&p, (struct wz_str){bytes + i, step < b.len - i ? step : b.len - i}, on_event, &ev);
-		tap_eq_str(wz_str(ev.text),
-		        WZ_STR("7/job/{\"a\":1}|7/hello/two\nlines|7/message/x|9/message/cr|"), "step %zu", step);
+			wz_sse_feed(
+			        &p, (struct wz_str){bytes + i, step < b.len - i ? step : b.len - i}, on_event, &ev);
+		tap_eq_str(wz_str(ev.text), WZ_STR("7/job/{\"a\":1}|7/hello/two\nlines|7/message/x|9/message/cr|"),
+		        "step %zu", step);
 		wz_sse_release(&p);
 	}
 	struct wz_sse p;

@@ -36,7 +36,8 @@ static void handle(void *ctx, struct wz_http_req *r)
 		return;
 	}
 	wz_buf_init_fixed(&b, text, sizeof text);
-	static const char *const show[] = {"authorization", "idempotency-key", "last-event-id", "content-type", "expect"};
+	static const char *const show[] = {
+	        "authorization", "idempotency-key", "last-event-id", "content-type", "expect"};
 	for (size_t i = 0; i < WZ_ARRAY_LEN(show); i++) {
 		wz_buf_add(&b, wz_http_find(r->head, show[i]));
 		wz_buf_addc(&b, '|');
@@ -110,7 +111,8 @@ static void start(void)
 
 static struct wz_httpc *client(const char *to, const char *token, const char *ca)
 {
-	struct wz_httpc_config c = {.server = to, .token = token, .ca_file = ca, .connect_ms = 2000, .answer_max = 1000};
+	struct wz_httpc_config c = {
+	        .server = to, .token = token, .ca_file = ca, .connect_ms = 2000, .answer_max = 1000};
 	struct wz_httpc *h = NULL;
 	struct wz_err err = {0};
 	int rc = wz_httpc_new(&c, wz_os_mem(), &h, &err);
@@ -140,10 +142,12 @@ static void test_calls(void)
 			int rc = wz_httpc_do(c, &call, &r, &err);
 			tap_require(rc == 0, "%s: %s", ways[i], err.text);
 			char want[200];
-			snprintf(want, sizeof want, "Bearer secret|key-1|42|application/json||POST %s {\"x\":1}", ways[i]);
+			snprintf(want, sizeof want, "Bearer secret|key-1|42|application/json||POST %s {\"x\":1}",
+			        ways[i]);
 			tap_eq_str(wz_buf_str(&r.body), wz_str(want), "round %d", round);
 			tap_eq_i64(r.status, 200, "status");
-			tap_ok(strcmp(r.request_id, "abc") == 0 && r.retry_after_s == 7 && strcmp(r.type, "text/plain") == 0,
+			tap_ok(strcmp(r.request_id, "abc") == 0 && r.retry_after_s == 7 &&
+			                strcmp(r.type, "text/plain") == 0,
 			        "headers: %s %u %s", r.request_id, r.retry_after_s, r.type);
 			wz_buf_release(&r.body);
 		}
@@ -151,7 +155,8 @@ static void test_calls(void)
 		for (size_t m = 0; m < WZ_ARRAY_LEN(methods); m++) {
 			call = (struct wz_httpc_call){.method = methods[m], .path = "/no", .total_ms = 5000};
 			tap_require(wz_httpc_do(c, &call, &r, &err) == 0, "%s: %s", methods[m], err.text);
-			tap_ok(r.status == 409 && memmem(r.body.data, r.body.len, methods[m], strlen(methods[m])), "%s", methods[m]);
+			tap_ok(r.status == 409 && memmem(r.body.data, r.body.len, methods[m], strlen(methods[m])),
+			        "%s", methods[m]);
 			wz_buf_release(&r.body);
 		}
 		call = (struct wz_httpc_call){.method = "HEAD", .path = "/echo", .total_ms = 5000};
@@ -202,7 +207,8 @@ static void test_errors(void)
 	struct wz_httpc *c = client(nobody, NULL, NULL);
 	tap_eq_i64(wz_httpc_do(c, &call, &r, &err), -ECONNREFUSED, "no socket");
 	tap_eq_str(wz_str(err.reason), WZ_STR("DaemonUnreachable"), "reason");
-	tap_ok(strstr(err.text, nobody) && strstr(err.text, "wz serve") && strstr(err.text, "no such socket"), "%s", err.text);
+	tap_ok(strstr(err.text, nobody) && strstr(err.text, "wz serve") && strstr(err.text, "no such socket"), "%s",
+	        err.text);
 	wz_httpc_free(c);
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 	struct sockaddr_un sa = {.sun_family = AF_UNIX};

@@ -37,7 +37,7 @@ static void test_timers(void)
 	wz_timer_set(&c, 30000);
 	int64_t before = wz_loop_now_us(loop);
 	tap_eq_i64(wz_loop_run(loop), 0, "run");
-	tap_ok(wz_loop_now_us(loop) - before >= 29000, "the time passed");
+	tap_ok(wz_loop_now_us(loop) - before >= 30000, "the time passed");
 	tap_ok(n_order == 2 && order[0] == 1 && order[1] == 2, "in order, each once");
 	wz_timer_set(&a, 0);
 	wz_timer_stop(&a);
@@ -58,7 +58,6 @@ static void on_fd(void *ctx, unsigned what)
 	char byte;
 	if (what & WZ_WATCH_READ && read(fd, &byte, 1) == 1)
 		got++;
-	wz_loop_stop(loop);
 }
 
 static void test_fds_and_signals(void)

@@ -46,7 +46,8 @@ static void test_paths(void)
 	tap_ok(!exists(longest), "and gone");
 	memcpy(longest + 107, ".lock", 6);
 	unlink(longest);
-	tap_eq_i64(wz_unix_listen("/tmp/wz-test.sock", 0600, (gid_t)-1, &s, &err), -EPERM, "a directory of everybody");
+	tap_eq_i64(
+	        wz_unix_listen("/tmp/wz-test.sock", 0600, (gid_t)-1, &s, &err), -EPERM, "a directory of everybody");
 	tap_eq_str(wz_str(err.reason), WZ_STR("UnsafeDirectory"), "says so");
 	tap_eq_i64(wz_unix_listen("/nowhere/at/all", 0600, (gid_t)-1, &s, &err), -ENOENT, "no such directory");
 }
@@ -58,7 +59,8 @@ static void test_takeover(void)
 	struct stat st;
 	put("new/s");
 	tap_require(wz_unix_listen(path, 0620, (gid_t)-1, &a, &err) == 0, "the directory is made: %s", err.text);
-	tap_ok(lstat(path, &st) == 0 && (st.st_mode & 07777) == 0620 && S_ISSOCK(st.st_mode), "the mode is what was asked");
+	tap_ok(lstat(path, &st) == 0 && (st.st_mode & 07777) == 0620 && S_ISSOCK(st.st_mode),
+	        "the mode is what was asked");
 	tap_eq_i64(wz_unix_listen(path, 0600, (gid_t)-1, &b, &err), -EADDRINUSE, "a second daemon");
 	tap_eq_str(wz_str(err.reason), WZ_STR("AlreadyRunning"), "says so");
 	int fd = net_unix(path);
@@ -102,7 +104,8 @@ static void test_takeover(void)
 	tap_eq_i64(chown(path, (uid_t)-1, geteuid() == 0 ? 12345 : getegid()), 0, "chown");
 	put("new/s");
 	if (geteuid() == 0)
-		tap_eq_i64(wz_unix_listen(path, 0600, (gid_t)-1, &b, &err), -EPERM, "a directory that a group can write");
+		tap_eq_i64(wz_unix_listen(path, 0600, (gid_t)-1, &b, &err), -EPERM,
+		        "a directory that a group can write");
 	put("new");
 	rmdir(path);
 }
