@@ -15,6 +15,7 @@
 
 #define OUT_MAX ((size_t)256 << 20)
 #define RETRY_US 300000
+#define END_WAITS 500u /* times 10 ms, before an agent that does not end is killed */
 #define TRIES_MAX 10u /* an agent of a killed daemon may still be about to end */
 
 /* ---- sending ---- */
@@ -651,9 +652,15 @@ int link_begin(struct serve *s, struct wz_err *err)
 void link_end(struct serve *s)
 {
 	drop(s); /* its end ends the agent; jobs live on */
-	if (s->agent > 0)
-		while (waitpid(s->agent, NULL, 0) < 0 && errno == EINTR)
-			;
+	/* One that a driver holds is not waited for: attempts are in shims, and the next agent finds them. */
+	for (unsigned i = 0; s->agent > 0; i++) {
+		pid_t got = waitpid(s->agent, NULL, WNOHANG);
+		if (got == s->agent || (got < 0 && errno != EINTR))
+			break;
+		if (i == END_WAITS)
+			(void)kill(s->agent, SIGKILL);
+		(void)nanosleep(&(struct timespec){0, 10000000}, NULL);
+	}
 	s->agent = 0;
 }
 

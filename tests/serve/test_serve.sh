@@ -140,6 +140,34 @@ run 0 "$wz" run --name scripted --script "$dir/job.sh"
 prints "script of scripted"
 ok "a script"
 
+# Two users. Ours is root here; the other one is nobody.
+chmod 711 "$dir"
+as_nobody() { su -s /bin/sh nobody -c "cd / && WZ_SERVER=$WZ_SERVER $*"; }
+if [ "$(id -u)" = 0 ] && as_nobody "$wz --version" >/dev/null 2>&1; then
+	mine=$(submit -- sleep 1000)
+	until_true is "$mine" RUNNING
+	run 0 as_nobody "$wz run -- id -un"
+	prints nobody
+	printf '#!/bin/sh\nid -un >"$WZ_RUN_DIR/who" && cat "$WZ_RUN_DIR/who"\n' >"$dir/who.sh"
+	chmod 644 "$dir/who.sh"
+	run 0 as_nobody "$wz run --script $dir/who.sh"
+	prints nobody
+	run 1 as_nobody "$wz cancel $mine"
+	says "somebody else"
+	run 1 as_nobody "$wz logs $mine"
+	says "somebody else"
+	run 1 as_nobody "$wz submit --priority 1 -- true"
+	says "lower their priority"
+	run 1 as_nobody "$wz drain --reason mischief t4"
+	run 0 as_nobody "$wz show --json $mine"
+	! grep -q argv "$out" || fail "somebody else's command is shown"
+	is "$mine" RUNNING || fail "mine: $(state "$mine")"
+	run 0 "$wz" cancel "$mine"
+	ok "two users: work runs as who submitted it; others are refused"
+else
+	skip "two users" "needs root, and nobody who can run $wz"
+fi
+
 # Adoption.
 slow=$(submit --gpus 1 -- sh -c 'sleep 2; echo done; exit 4')
 until_true is "$slow" RUNNING
