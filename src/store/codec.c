@@ -472,6 +472,7 @@ static bool other_error(struct in *x, int r)
 		wz_err_prefix(x->err, WZ_STR(": "));
 		wz_err_prefix(x->err, wz_str_u64(&n, (uint64_t)(x->j.at - x->j.begin)));
 		wz_err_prefix(x->err, WZ_STR("byte "));
+		x->err->code = r;
 	}
 	x->r = r;
 	return false;
