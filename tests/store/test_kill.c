@@ -12,7 +12,10 @@
 static char dir[256];
 static unsigned runs = 50;
 
-struct teller { int fd; int64_t job; };
+struct teller {
+	int fd;
+	int64_t job;
+};
 
 static void tell(void *ctx, uint64_t seq, int r)
 {
@@ -42,7 +45,8 @@ static void child(int fd, uint64_t seed)
 	wz_profile_init(&p);
 	for (int64_t job = (int64_t)got.last_job + 1;; job++) {
 		struct wz_event e = {.kind = WZ_EV_JOB_SUBMITTED, .time_us = (uint64_t)job};
-		struct wz_event gone = {.kind = WZ_EV_JOB_CANCELLED, .time_us = (uint64_t)job, .u.job.job = (uint64_t)job};
+		struct wz_event gone = {
+		        .kind = WZ_EV_JOB_CANCELLED, .time_us = (uint64_t)job, .u.job.job = (uint64_t)job};
 		struct wz_job_row r = {0};
 		struct teller *t = malloc(sizeof *t);
 		wz_check(t);
@@ -52,7 +56,8 @@ static void child(int fd, uint64_t seed)
 		WZ_SET(JOB, &r, user, WZ_STR("ann"));
 		WZ_SET(JOB, &r, state, WZ_ROW_ENDED);
 		wz_check(wz_core_apply(got.core, &e, NULL) == 0 && wz_core_apply(got.core, &gone, NULL) == 0);
-		wz_check(wz_batch_event(&b, &e, wz_core_catalogue(got.core), NULL) == 0 && wz_batch_event(&b, &gone, wz_core_catalogue(got.core), NULL) == 0);
+		wz_check(wz_batch_event(&b, &e, wz_core_catalogue(got.core), NULL) == 0 &&
+		         wz_batch_event(&b, &gone, wz_core_catalogue(got.core), NULL) == 0);
 		wz_batch_digest(&b, wz_core_digest(got.core));
 		wz_check(wz_batch_job(&b, &r, NULL) == 0);
 		wz_check(wz_store_append(s, &b, (struct wz_store_done){tell, t}, NULL, NULL) == 0);
@@ -119,15 +124,18 @@ static void test_kill(void)
 		r = wz_store_restore(s, wz_os_mem(), &fresh, &got, &err);
 		tap_ok(r == 0, "run %u: restores: %s", i, err.text);
 		if (r == 0) {
-			tap_ok((int64_t)got.last_job >= told, "run %u: told %" PRId64 ", found %" PRIu64, i, told, got.last_job);
-			tap_eq_i64((int64_t)number(s, "SELECT count(*) FROM jobs"), (int64_t)got.last_job, "run %u: none is missing, none is there twice", i);
+			tap_ok((int64_t)got.last_job >= told, "run %u: told %" PRId64 ", found %" PRIu64, i, told,
+			        got.last_job);
+			tap_eq_i64((int64_t)number(s, "SELECT count(*) FROM jobs"), (int64_t)got.last_job,
+			        "run %u: none is missing, none is there twice", i);
 			told = (int64_t)got.last_job;
 			wz_core_free(got.core);
 		}
 		if (i % 10 == 9) {
 			struct wz_buf report;
 			wz_buf_init(&report, wz_os_mem(), 1 << 20);
-			tap_ok(wz_store_flush(s, &err) == 0 && wz_store_check(s, wz_os_mem(), &report, &err) == 0, "run %u: check: %s", i, wz_buf_z(&report));
+			tap_ok(wz_store_flush(s, &err) == 0 && wz_store_check(s, wz_os_mem(), &report, &err) == 0,
+			        "run %u: check: %s", i, wz_buf_z(&report));
 			wz_buf_release(&report);
 		}
 		wz_store_close(s);
