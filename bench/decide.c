@@ -38,7 +38,7 @@ struct bench {
 	struct wz_core *core;
 	struct wz_plan plan;
 	struct wz_rng rng;
-	uint64_t *live;             /* job numbers that hold something */
+	uint64_t *live; /* job numbers that hold something */
 	uint32_t n_live, live_cap;
 	uint64_t next_job, time_us;
 	struct wz_err err;
@@ -175,7 +175,8 @@ static void set_up(struct bench *b, uint32_t nodes)
 
 static void set_policy(struct bench *b, const char *name)
 {
-	struct wz_event e = {.kind = WZ_EV_POLICY_SET, .time_us = b->time_us}, untell = {.kind = WZ_EV_WORKLOAD_STATED};
+	struct wz_event e = {.kind = WZ_EV_POLICY_SET, .time_us = b->time_us},
+	                untell = {.kind = WZ_EV_WORKLOAD_STATED};
 
 	e.u.policy.name = wz_str(name);
 	apply(b, &untell); /* what the policy before was told */
@@ -243,10 +244,10 @@ static void run(struct bench *b, const char *policy, bool no_index, uint32_t k, 
 	printf("{\"policy\":\"%s\",\"nodes\":%u,\"devices\":%" PRIu64 ",\"index\":%s,\"rank\":%s,\"held_pct\":%.2f,"
 	       "\"decisions\":%u,\"refused\":%u,\"mean_us\":%.3f,\"p50_us\":%.3f,\"p99_us\":%.3f,"
 	       "\"decisions_per_s\":%.0f,\"evaluations_per_decision\":%.1f,",
-	       policy, b->nodes.n, after.gpu_milli_capacity / 1000, no_index ? "false" : "true",
-	       b->core->policy->scope == WZ_SCOPE_RANK ? "true" : "false", 100 * held(b), k, refused,
-	       (double)sum / k / 1e3, (double)ns[k / 2] / 1e3, (double)ns[(uint64_t)k * 99 / 100] / 1e3,
-	       1e9 * k / (double)sum, (double)(after.evaluations - before.evaluations) / k);
+	        policy, b->nodes.n, after.gpu_milli_capacity / 1000, no_index ? "false" : "true",
+	        b->core->policy->scope == WZ_SCOPE_RANK ? "true" : "false", 100 * held(b), k, refused,
+	        (double)sum / k / 1e3, (double)ns[k / 2] / 1e3, (double)ns[(uint64_t)k * 99 / 100] / 1e3,
+	        1e9 * k / (double)sum, (double)(after.evaluations - before.evaluations) / k);
 }
 
 int main(int argc, char **argv)
@@ -276,8 +277,8 @@ int main(int argc, char **argv)
 		getrusage(RUSAGE_SELF, &ru);
 		printf("\"distinct_states\":%u,\"index_mib\":%.1f,\"max_rss_mib\":%.1f,\"set_up_s\":%.1f,"
 		       "\"digest\":\"%016" PRIx64 "\"}\n",
-		       distinct_states(&b), (double)s.index_bytes / 1048576, (double)ru.ru_maxrss / 1024, set_up_s,
-		       wz_core_digest(b.core));
+		        distinct_states(&b), (double)s.index_bytes / 1048576, (double)ru.ru_maxrss / 1024, set_up_s,
+		        wz_core_digest(b.core));
 		fflush(stdout);
 	}
 	return 0;

@@ -2,7 +2,10 @@
 /* Optimal string alignment: the Levenshtein recurrence with a swap of two neighbours, three rows kept. */
 #include "base/near.h"
 
-static unsigned char lower(char c) { return (unsigned char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c); }
+static unsigned char lower(char c)
+{
+	return (unsigned char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+}
 
 static uint32_t min3(uint32_t a, uint32_t b, uint32_t c)
 {

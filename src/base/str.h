@@ -13,7 +13,7 @@ struct wz_str {
 };
 
 /* From a literal; from a terminated string (NULL gives the empty view). */
-#define WZ_STR(lit) ((struct wz_str){(lit), sizeof(lit) - 1})
+#define WZ_STR(lit) ((struct wz_str){"" lit "", sizeof(lit) - 1}) /* a literal only: anything else does not compile */
 struct wz_str wz_str(const char *z);
 
 bool wz_str_eq(struct wz_str a, struct wz_str b);

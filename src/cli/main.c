@@ -39,7 +39,10 @@ int wz_cli_usage(const struct wz_verb *v, const char *text)
 	return WZ_EXIT_USAGE;
 }
 
-void wz_cli_warn(struct wz_str text) { say("wz: warning: ", text, "\n"); }
+void wz_cli_warn(struct wz_str text)
+{
+	say("wz: warning: ", text, "\n");
+}
 
 int wz_cli_opts(const struct wz_verb *v, void *args, int argc, char **argv)
 {

@@ -20,22 +20,24 @@ struct args {
 };
 
 static const struct wz_opt opts[] = {
-	{"nodes", 'n', WZ_OPT_LIST, "FILE", "the nodes (any trace format)", offsetof(struct args, nodes), 0},
-	{"pods", 'p', WZ_OPT_LIST, "FILE", "the pods; several: one question each", offsetof(struct args, pods), 0},
-	{"trace", 't', WZ_OPT_LIST, "FILE", "one file with nodes and work, instead of the two",
-	 offsetof(struct args, trace), 0},
-	{"at", 'a', WZ_OPT_LIST, "PERCENT,...", "arrived demand, in percent of the devices; default 90,95,98,100,110,130",
-	 offsetof(struct args, at), 0},
-	{"hold-prefix", 0, WZ_OPT_U64, "PERCENT", "what arrived until then must be held", offsetof(struct args, hold), 130},
-	{"cpu-optional", 0, WZ_OPT_FLAG, NULL, "tasks without a device may be refused as well",
-	 offsetof(struct args, cpu_optional), 0},
-	{"seeds", 's', WZ_OPT_RANGE, "A-B", "seeds of arrivals; default 42", offsetof(struct args, seeds), UINT32_MAX},
-	{"workers", 'w', WZ_OPT_U64, "N", "threads; default: one for each CPU", offsetof(struct args, workers),
-	 WZ_POOL_THREADS_MAX},
-	{"jsonl", 0, WZ_OPT_FLAG, NULL, "one JSON object a line: list, seed, point", offsetof(struct args, jsonl), 0},
-	{"csv", 0, WZ_OPT_STRING, "FILE", "write every bound as CSV", offsetof(struct args, csv), 0},
-	WZ_OPT_END
-};
+        {"nodes", 'n', WZ_OPT_LIST, "FILE", "the nodes (any trace format)", offsetof(struct args, nodes), 0},
+        {"pods", 'p', WZ_OPT_LIST, "FILE", "the pods; several: one question each", offsetof(struct args, pods), 0},
+        {"trace", 't', WZ_OPT_LIST, "FILE", "one file with nodes and work, instead of the two",
+                offsetof(struct args, trace), 0},
+        {"at", 'a', WZ_OPT_LIST, "PERCENT,...",
+                "arrived demand, in percent of the devices; default 90,95,98,100,110,130",
+                offsetof(struct args, at), 0},
+        {"hold-prefix", 0, WZ_OPT_U64, "PERCENT", "what arrived until then must be held",
+                offsetof(struct args, hold), 130},
+        {"cpu-optional", 0, WZ_OPT_FLAG, NULL, "tasks without a device may be refused as well",
+                offsetof(struct args, cpu_optional), 0},
+        {"seeds", 's', WZ_OPT_RANGE, "A-B", "seeds of arrivals; default 42", offsetof(struct args, seeds),
+                UINT32_MAX},
+        {"workers", 'w', WZ_OPT_U64, "N", "threads; default: one for each CPU", offsetof(struct args, workers),
+                WZ_POOL_THREADS_MAX},
+        {"jsonl", 0, WZ_OPT_FLAG, NULL, "one JSON object a line: list, seed, point", offsetof(struct args, jsonl),
+                0},
+        {"csv", 0, WZ_OPT_STRING, "FILE", "write every bound as CSV", offsetof(struct args, csv), 0}, WZ_OPT_END};
 
 /* ---- one bound in words, JSON, CSV ---- */
 
@@ -62,7 +64,7 @@ static int64_t round_e3(double pct)
 }
 
 static void json(struct wz_str name, const struct wz_sim_bounds *q, uint64_t seed, const struct wz_sim_bound *b,
-                 struct wz_buf *out)
+        struct wz_buf *out)
 {
 	wz_buf_addz(out, "{\"trace\":");
 	wz_buf_add_json(out, name);
@@ -93,7 +95,7 @@ static void json(struct wz_str name, const struct wz_sim_bounds *q, uint64_t see
 }
 
 static void csv(struct wz_str name, const struct wz_sim_bounds *q, uint64_t seed, const struct wz_sim_bound *b,
-                struct wz_buf *out)
+        struct wz_buf *out)
 {
 	wz_buf_add(out, name);
 	wz_buf_addc(out, ',');
@@ -136,7 +138,7 @@ static const char *note(const struct wz_sim_bounds *q, const struct wz_sim_bound
 }
 
 static void table(const struct wz_sim_input *l, const struct wz_sim_bounds *q, const struct wz_sim_bound *result,
-                  const struct wz_mem *mem, struct wz_buf *out)
+        const struct wz_mem *mem, struct wz_buf *out)
 {
 	static const char *const head[] = {"arrived %", "tasks", "CPU %", "bound %", "+-sd", "devices", "note"};
 	uint64_t seeds = q->seed_to - q->seed_from + 1, cpu = wz_sim_nodes_totals(&l->nodes).cpu_milli;
@@ -185,8 +187,9 @@ static int points(const struct wz_verb *v, const struct args *a, unsigned *ret, 
 	return 0;
 }
 
-static void print(const struct args *a, const struct wz_sim_input *l, struct wz_str name, const struct wz_sim_bounds *q,
-                  const struct wz_sim_bound *result, struct wz_cli *cli, struct wz_buf *csv_text)
+static void print(const struct args *a, const struct wz_sim_input *l, struct wz_str name,
+        const struct wz_sim_bounds *q, const struct wz_sim_bound *result, struct wz_cli *cli,
+        struct wz_buf *csv_text)
 {
 	uint64_t seeds = q->seed_to - q->seed_from + 1;
 
@@ -214,7 +217,7 @@ static void print(const struct args *a, const struct wz_sim_input *l, struct wz_
 }
 
 static int one_list(const struct args *a, struct wz_str path, struct wz_sim_bounds *q, struct wz_cli *cli,
-                    struct wz_buf *csv_text, struct wz_err *err)
+        struct wz_buf *csv_text, struct wz_err *err)
 {
 	struct wz_sim_input l = {0};
 	size_t size = (q->seed_to - q->seed_from + 1) * q->n_points * sizeof(struct wz_sim_bound);
@@ -269,26 +272,35 @@ static int sim_bound(struct wz_cli *cli, const struct wz_verb *v, int argc, char
 }
 
 const struct wz_verb wz_verb_sim_bound = {
-	.name = "bound",
-	.summary = "how much could any placement policy have allocated?",
-	.usage = "wz sim bound --nodes FILE --pods FILE [--at PERCENT,...] [--hold-prefix PERCENT] [options]",
-	.examples = "wz trace gen --like openb --seed 1 --out /tmp/t\n"
-		    "wz sim bound --nodes /tmp/t/nodes.csv --pods /tmp/t/pods.csv --seeds 42-44\n"
-		    "wz sim bound --nodes /tmp/t/nodes.csv --pods /tmp/t/pods.csv --at 100,130 --hold-prefix 90\n",
-	.opts = opts,
-	.fn = sim_bound,
-	.more = "A linear program over the arrivals of `wz sim pack`: tasks may be cut into fractions, and one pool of CPU and\n"
-		"memory serves all nodes of a type, so no placement can hold more. With --hold-prefix it bounds a scheduler\n"
-		"that held all that arrived until then. A prefix that no placement can hold is stated as infeasible.\n",
+        .name = "bound",
+        .summary = "how much could any placement policy have allocated?",
+        .usage = "wz sim bound --nodes FILE --pods FILE [--at PERCENT,...] [--hold-prefix PERCENT] [options]",
+        .examples = "wz trace gen --like openb --seed 1 --out /tmp/t\n"
+                    "wz sim bound --nodes /tmp/t/nodes.csv --pods /tmp/t/pods.csv --seeds 42-44\n"
+                    "wz sim bound --nodes /tmp/t/nodes.csv --pods /tmp/t/pods.csv --at 100,130 --hold-prefix 90\n",
+        .opts = opts,
+        .fn = sim_bound,
+        .more = "A linear program over the arrivals of `wz sim pack`: tasks may be cut into fractions, and one "
+                "pool of CPU and\n"
+                "memory serves all nodes of a type, so no placement can hold more. With --hold-prefix it bounds a "
+                "scheduler\n"
+                "that held all that arrived until then. A prefix that no placement can hold is stated as "
+                "infeasible.\n",
 };
 
 /* ---- beside `wz sim pack` ---- */
 
 int wz_cli_bound_of(const struct wz_packset *s, uint32_t hold_percent, const struct wz_mem *mem,
-                    struct wz_cli_bound *ret, struct wz_err *err)
+        struct wz_cli_bound *ret, struct wz_err *err)
 {
-	struct wz_sim_bounds q = {.in = s->in, .seed_from = s->seed_from, .seed_to = s->seed_to, .percent = wz_pack_points,
-		.n_points = 8, .workers = s->workers, .o = {.hold_percent = hold_percent}, .stop = s->stop};
+	struct wz_sim_bounds q = {.in = s->in,
+	        .seed_from = s->seed_from,
+	        .seed_to = s->seed_to,
+	        .percent = wz_pack_points,
+	        .n_points = 8,
+	        .workers = s->workers,
+	        .o = {.hold_percent = hold_percent},
+	        .stop = s->stop};
 	size_t size = (s->seed_to - s->seed_from + 1) * 8 * sizeof(struct wz_sim_bound);
 	struct wz_sim_bound *result = wz_mem_zalloc(mem, size);
 	int r = result ? wz_sim_bound_many(&q, mem, result, err)

@@ -22,40 +22,40 @@ struct args {
 };
 
 static const struct wz_opt opts[] = {
-	{"nodes", 'n', WZ_OPT_LIST, "FILE", "the nodes (any trace format)", offsetof(struct args, nodes), 0},
-	{"pods", 'p', WZ_OPT_LIST, "FILE", "the pods; several: one experiment each", offsetof(struct args, pods),
-		0},
-	{"trace", 't', WZ_OPT_LIST, "FILE", "one file with nodes and work, instead of the two",
-		offsetof(struct args, trace), 0},
-	{"placement", 'P', WZ_OPT_LIST, "NAME,...",
-		"policies to run, the others against the first; `all`; default jigsaw",
-		offsetof(struct args, placement), 0},
-	{"load", 'L', WZ_OPT_LIST, "P%,...", "GPU demand offered, percent of capacity; default 95%",
-		offsetof(struct args, load), 0},
-	{"full", 'f', WZ_OPT_STRING, "reject|wait", "what happens to a pod that does not fit; default reject",
-		offsetof(struct args, full), 0},
-	{"patience", 0, WZ_OPT_DURATION, "TIME", "with --full wait: a pod waits at most so long; default: for ever",
-		offsetof(struct args, patience), 0},
-	{"lives", 0, WZ_OPT_STRING, "NAME", "how long pods run: philly (default), openb, acme, exp",
-		offsetof(struct args, lives), 0},
-	{"warmup", 0, WZ_OPT_U64, "N", "mean lives before measuring; default 10", offsetof(struct args, warmup),
-		WZ_CHURN_LIVES_MAX},
-	{"window", 0, WZ_OPT_U64, "N", "mean lives of measuring; default 20", offsetof(struct args, window),
-		WZ_CHURN_LIVES_MAX},
-	{"seeds", 's', WZ_OPT_RANGE, "A-B", "seeds of arrivals, lives and node order; default 42",
-		offsetof(struct args, seeds), UINT32_MAX},
-	{"workers", 'w', WZ_OPT_U64, "N", "threads; default: one for each CPU", offsetof(struct args, workers),
-		WZ_POOL_THREADS_MAX},
-	{"jsonl", 0, WZ_OPT_FLAG, NULL, "one JSON object a line: every run, then a summary of each placement",
-		offsetof(struct args, jsonl), 0},
-	{"csv", 0, WZ_OPT_STRING, "FILE", "write the counts of every run, batch and class",
-		offsetof(struct args, csv), 0},
-	{"list", 'l', WZ_OPT_FLAG, NULL, "list the placement policies", offsetof(struct args, list), 0},
-	{"check", 0, WZ_OPT_FLAG, NULL, "check all invariants after every event (slow)",
-		offsetof(struct args, check), 0},
-	{"no-index", 0, WZ_OPT_FLAG, NULL, "look at every node for every decision (slow; the same result)",
-		offsetof(struct args, no_index), 0},
-	{"quiet", 'q', WZ_OPT_FLAG, NULL, "no progress", offsetof(struct args, quiet), 0}, WZ_OPT_END};
+        {"nodes", 'n', WZ_OPT_LIST, "FILE", "the nodes (any trace format)", offsetof(struct args, nodes), 0},
+        {"pods", 'p', WZ_OPT_LIST, "FILE", "the pods; several: one experiment each", offsetof(struct args, pods),
+                0},
+        {"trace", 't', WZ_OPT_LIST, "FILE", "one file with nodes and work, instead of the two",
+                offsetof(struct args, trace), 0},
+        {"placement", 'P', WZ_OPT_LIST, "NAME,...",
+                "policies to run, the others against the first; `all`; default jigsaw",
+                offsetof(struct args, placement), 0},
+        {"load", 'L', WZ_OPT_LIST, "P%,...", "GPU demand offered, percent of capacity; default 95%",
+                offsetof(struct args, load), 0},
+        {"full", 'f', WZ_OPT_STRING, "reject|wait", "what happens to a pod that does not fit; default reject",
+                offsetof(struct args, full), 0},
+        {"patience", 0, WZ_OPT_DURATION, "TIME", "with --full wait: a pod waits at most so long; default: for ever",
+                offsetof(struct args, patience), 0},
+        {"lives", 0, WZ_OPT_STRING, "NAME", "how long pods run: philly (default), openb, acme, exp",
+                offsetof(struct args, lives), 0},
+        {"warmup", 0, WZ_OPT_U64, "N", "mean lives before measuring; default 10", offsetof(struct args, warmup),
+                WZ_CHURN_LIVES_MAX},
+        {"window", 0, WZ_OPT_U64, "N", "mean lives of measuring; default 20", offsetof(struct args, window),
+                WZ_CHURN_LIVES_MAX},
+        {"seeds", 's', WZ_OPT_RANGE, "A-B", "seeds of arrivals, lives and node order; default 42",
+                offsetof(struct args, seeds), UINT32_MAX},
+        {"workers", 'w', WZ_OPT_U64, "N", "threads; default: one for each CPU", offsetof(struct args, workers),
+                WZ_POOL_THREADS_MAX},
+        {"jsonl", 0, WZ_OPT_FLAG, NULL, "one JSON object a line: every run, then a summary of each placement",
+                offsetof(struct args, jsonl), 0},
+        {"csv", 0, WZ_OPT_STRING, "FILE", "write the counts of every run, batch and class",
+                offsetof(struct args, csv), 0},
+        {"list", 'l', WZ_OPT_FLAG, NULL, "list the placement policies", offsetof(struct args, list), 0},
+        {"check", 0, WZ_OPT_FLAG, NULL, "check all invariants after every event (slow)",
+                offsetof(struct args, check), 0},
+        {"no-index", 0, WZ_OPT_FLAG, NULL, "look at every node for every decision (slow; the same result)",
+                offsetof(struct args, no_index), 0},
+        {"quiet", 'q', WZ_OPT_FLAG, NULL, "no progress", offsetof(struct args, quiet), 0}, WZ_OPT_END};
 
 /* ---- runs ---- */
 
@@ -148,7 +148,7 @@ static int write_csv(const struct job *j, struct wz_err *err)
 	for (uint32_t i = 0; i < j->n * j->n_loads; i++)
 		wz_churnset_csv(&j->set[i], i == 0, &b);
 	r = b.status < 0 ? wz_err_set(err, b.status, "TooLarge", j->a->csv, WZ_STR(": too large to write"))
-			 : wz_file_write(j->a->csv.ptr, wz_buf_str(&b), 0644, err);
+	                 : wz_file_write(j->a->csv.ptr, wz_buf_str(&b), 0644, err);
 	wz_buf_release(&b);
 	return r;
 }
@@ -219,7 +219,7 @@ static int check_args(struct job *j, const struct wz_verb *v)
 	for (uint32_t i = 0; i < a->load.n; i++)
 		if (!parse_load(a->load.item[i], &j->load[i]))
 			return wz_cli_usage(
-				v, "--load is a percentage such as 95% or 97.5%, above 0 and at most 1000%");
+			        v, "--load is a percentage such as 95% or 97.5%, above 0 and at most 1000%");
 	return 0;
 }
 
@@ -276,23 +276,23 @@ static int sim_churn(struct wz_cli *cli, const struct wz_verb *v, int argc, char
 }
 
 const struct wz_verb wz_verb_sim_churn = {
-	.name = "churn",
-	.summary = "work arrives and leaves: whom does a placement policy refuse, or let wait?",
-	.usage = "wz sim churn --nodes FILE --pods FILE [--load P%,...] [--placement NAME,...] [--seeds A-B] "
-		 "[options]",
-	.examples =
-		"wz trace gen --like openb --seed 1 --nodes 100 --out /tmp/t\n"
-		"wz sim churn --nodes /tmp/t/nodes.csv --pods /tmp/t/pods.csv --placement jigsaw,fgd --seeds 1-3\n"
-		"wz sim churn --nodes /tmp/t/nodes.csv --pods /tmp/t/pods.csv --load 90%,95% --full wait "
-		"--patience 1h\n",
-	.opts = opts,
-	.fn = sim_churn,
-	.more = "The cluster is filled to the load; then pods drawn from the list arrive at random (Poisson) and "
-		"leave after\n"
-		"lives with a heavy tail. After the warm-up a window is measured: how much is allocated, and which "
-		"part of the\n"
-		"device-hours offered was refused, by class (cpu, share, 1, 2 to 3, 4 to 7, 8 devices and more). "
-		"For the same\n"
-		"seed every policy sees the same arrivals, so differences to the first policy have narrow "
-		"intervals.\n",
+        .name = "churn",
+        .summary = "work arrives and leaves: whom does a placement policy refuse, or let wait?",
+        .usage = "wz sim churn --nodes FILE --pods FILE [--load P%,...] [--placement NAME,...] [--seeds A-B] "
+                 "[options]",
+        .examples =
+                "wz trace gen --like openb --seed 1 --nodes 100 --out /tmp/t\n"
+                "wz sim churn --nodes /tmp/t/nodes.csv --pods /tmp/t/pods.csv --placement jigsaw,fgd --seeds 1-3\n"
+                "wz sim churn --nodes /tmp/t/nodes.csv --pods /tmp/t/pods.csv --load 90%,95% --full wait "
+                "--patience 1h\n",
+        .opts = opts,
+        .fn = sim_churn,
+        .more = "The cluster is filled to the load; then pods drawn from the list arrive at random (Poisson) and "
+                "leave after\n"
+                "lives with a heavy tail. After the warm-up a window is measured: how much is allocated, and which "
+                "part of the\n"
+                "device-hours offered was refused, by class (cpu, share, 1, 2 to 3, 4 to 7, 8 devices and more). "
+                "For the same\n"
+                "seed every policy sees the same arrivals, so differences to the first policy have narrow "
+                "intervals.\n",
 };

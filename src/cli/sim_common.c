@@ -55,13 +55,14 @@ struct wz_str wz_sim_trace_name(struct wz_str path)
 		path = wz_str_split(&name, '/');
 	if (wz_str_starts(path, prefix))
 		path = (struct wz_str){path.ptr + prefix.len, path.len - prefix.len};
-	if (path.len > suffix.len && wz_str_eq((struct wz_str){path.ptr + path.len - suffix.len, suffix.len}, suffix))
+	if (path.len > suffix.len &&
+	        wz_str_eq((struct wz_str){path.ptr + path.len - suffix.len, suffix.len}, suffix))
 		path.len -= suffix.len;
 	return path;
 }
 
 int wz_sim_check_files(const struct wz_verb *v, const struct wz_list *nodes, const struct wz_list *pods,
-                       const struct wz_list *trace, int operands, const struct wz_list **ret_lists)
+        const struct wz_list *trace, int operands, const struct wz_list **ret_lists)
 {
 	*ret_lists = trace->n ? trace : pods;
 	if (operands) {
@@ -84,11 +85,12 @@ int wz_sim_check_files(const struct wz_verb *v, const struct wz_list *nodes, con
 
 int wz_sim_check_seeds(const struct wz_verb *v, const struct wz_range *seeds)
 {
-	return seeds->last - seeds->first < WZ_SIM_SEEDS_MAX ? 0 : wz_cli_usage(v, "--seeds: at most 10000 at once");
+	return seeds->last - seeds->first < WZ_SIM_SEEDS_MAX ? 0
+	                                                     : wz_cli_usage(v, "--seeds: at most 10000 at once");
 }
 
-int wz_sim_input_open(struct wz_sim_input *x, const struct wz_list *nodes, struct wz_str list, const struct wz_mem *mem,
-                      struct wz_err *err)
+int wz_sim_input_open(struct wz_sim_input *x, const struct wz_list *nodes, struct wz_str list,
+        const struct wz_mem *mem, struct wz_err *err)
 {
 	const char *file[WZ_SIM_LISTS_MAX + 1];
 	uint32_t n = 0;

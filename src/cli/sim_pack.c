@@ -23,45 +23,50 @@ struct args {
 };
 
 static const struct wz_opt opts[] = {
-	{"nodes", 'n', WZ_OPT_LIST, "FILE", "the nodes (any trace format)", offsetof(struct args, nodes), 0},
-	{"pods", 'p', WZ_OPT_LIST, "FILE", "the pods; several: one experiment each", offsetof(struct args, pods), 0},
-	{"trace", 't', WZ_OPT_LIST, "FILE", "one file with nodes and work, instead of the two",
-	 offsetof(struct args, trace), 0},
-	{"placement", 'P', WZ_OPT_LIST, "NAME,...", "policies to run, with parameters (jigsaw:power=0.2); `all`; see --list",
-	 offsetof(struct args, placement), 0},
-	{"seeds", 's', WZ_OPT_RANGE, "A-B", "seeds of arrivals and node order; default 42", offsetof(struct args, seeds),
-	 UINT32_MAX},
-	{"workers", 'w', WZ_OPT_U64, "N", "threads; default: one for each CPU", offsetof(struct args, workers),
-	 WZ_POOL_THREADS_MAX},
-	{"jsonl", 0, WZ_OPT_FLAG, NULL, "one JSON object a line, one line a run", offsetof(struct args, jsonl), 0},
-	{"csv", 0, WZ_OPT_STRING, "FILE", "write the curves of every run", offsetof(struct args, csv), 0},
-	{"html", 0, WZ_OPT_STRING, "FILE", "write a report: curves, refusals, where idle devices are",
-	 offsetof(struct args, html), 0},
-	{"list", 'l', WZ_OPT_FLAG, NULL, "list the placement policies", offsetof(struct args, list), 0},
-	{"bound", 'b', WZ_OPT_FLAG, NULL, "show what no policy can exceed (an LP bound)", offsetof(struct args, bound), 0},
-	{"hold-prefix", 0, WZ_OPT_U64, "PERCENT", "the bound when what arrived until then is held; implies --bound",
-	 offsetof(struct args, hold), 130},
-	{"order", 0, WZ_OPT_STRING, "NAME", "arrivals: shuffled, file, largest-first, smallest-first",
-	 offsetof(struct args, order), 0},
-	{"teach", 0, WZ_OPT_STRING, "FILE", "policies first see this work come and go", offsetof(struct args, teach), 0},
-	{"power", 0, WZ_OPT_FLAG, NULL, "measure power and price too", offsetof(struct args, power), 0},
-	{"explain", 0, WZ_OPT_U64, "N", "the reasons of N placements in words, for the first seed", offsetof(struct args, explain),
-	 1000000},
-	{"explain-at", 0, WZ_OPT_U64, "PERCENT", "from this percent of arrivals on; default 90",
-	 offsetof(struct args, explain_at), 130},
-	{"check", 0, WZ_OPT_FLAG, NULL, "check all invariants after every arrival (slow)", offsetof(struct args, check), 0},
-	{"no-index", 0, WZ_OPT_FLAG, NULL, "look at every node for every decision (slow; the same result)",
-	 offsetof(struct args, no_index), 0},
-	{"ack-delay", 0, WZ_OPT_DURATION, "TIME", "acknowledgements come up to this late (1s of virtual time an arrival)",
-	 offsetof(struct args, delay), 0},
-	{"ack-loss", 0, WZ_OPT_U64, "PPM", "acknowledgements lost, per million", offsetof(struct args, loss), 1000000},
-	{"ack-twice", 0, WZ_OPT_U64, "PPM", "acknowledgements that come twice, per million (needs --ack-delay)",
-	 offsetof(struct args, twice), 1000000},
-	{"refuse", 0, WZ_OPT_U64, "PPM", "starts that the node refuses, per million", offsetof(struct args, refuse),
-	 1000000},
-	{"quiet", 'q', WZ_OPT_FLAG, NULL, "no progress", offsetof(struct args, quiet), 0},
-	WZ_OPT_END
-};
+        {"nodes", 'n', WZ_OPT_LIST, "FILE", "the nodes (any trace format)", offsetof(struct args, nodes), 0},
+        {"pods", 'p', WZ_OPT_LIST, "FILE", "the pods; several: one experiment each", offsetof(struct args, pods),
+                0},
+        {"trace", 't', WZ_OPT_LIST, "FILE", "one file with nodes and work, instead of the two",
+                offsetof(struct args, trace), 0},
+        {"placement", 'P', WZ_OPT_LIST, "NAME,...",
+                "policies to run, with parameters (jigsaw:power=0.2); `all`; see --list",
+                offsetof(struct args, placement), 0},
+        {"seeds", 's', WZ_OPT_RANGE, "A-B", "seeds of arrivals and node order; default 42",
+                offsetof(struct args, seeds), UINT32_MAX},
+        {"workers", 'w', WZ_OPT_U64, "N", "threads; default: one for each CPU", offsetof(struct args, workers),
+                WZ_POOL_THREADS_MAX},
+        {"jsonl", 0, WZ_OPT_FLAG, NULL, "one JSON object a line, one line a run", offsetof(struct args, jsonl), 0},
+        {"csv", 0, WZ_OPT_STRING, "FILE", "write the curves of every run", offsetof(struct args, csv), 0},
+        {"html", 0, WZ_OPT_STRING, "FILE", "write a report: curves, refusals, where idle devices are",
+                offsetof(struct args, html), 0},
+        {"list", 'l', WZ_OPT_FLAG, NULL, "list the placement policies", offsetof(struct args, list), 0},
+        {"bound", 'b', WZ_OPT_FLAG, NULL, "show what no policy can exceed (an LP bound)",
+                offsetof(struct args, bound), 0},
+        {"hold-prefix", 0, WZ_OPT_U64, "PERCENT", "the bound when what arrived until then is held; implies --bound",
+                offsetof(struct args, hold), 130},
+        {"order", 0, WZ_OPT_STRING, "NAME", "arrivals: shuffled, file, largest-first, smallest-first",
+                offsetof(struct args, order), 0},
+        {"teach", 0, WZ_OPT_STRING, "FILE", "policies first see this work come and go",
+                offsetof(struct args, teach), 0},
+        {"power", 0, WZ_OPT_FLAG, NULL, "measure power and price too", offsetof(struct args, power), 0},
+        {"explain", 0, WZ_OPT_U64, "N", "the reasons of N placements in words, for the first seed",
+                offsetof(struct args, explain), 1000000},
+        {"explain-at", 0, WZ_OPT_U64, "PERCENT", "from this percent of arrivals on; default 90",
+                offsetof(struct args, explain_at), 130},
+        {"check", 0, WZ_OPT_FLAG, NULL, "check all invariants after every arrival (slow)",
+                offsetof(struct args, check), 0},
+        {"no-index", 0, WZ_OPT_FLAG, NULL, "look at every node for every decision (slow; the same result)",
+                offsetof(struct args, no_index), 0},
+        {"ack-delay", 0, WZ_OPT_DURATION, "TIME",
+                "acknowledgements come up to this late (1s of virtual time an arrival)",
+                offsetof(struct args, delay), 0},
+        {"ack-loss", 0, WZ_OPT_U64, "PPM", "acknowledgements lost, per million", offsetof(struct args, loss),
+                1000000},
+        {"ack-twice", 0, WZ_OPT_U64, "PPM", "acknowledgements that come twice, per million (needs --ack-delay)",
+                offsetof(struct args, twice), 1000000},
+        {"refuse", 0, WZ_OPT_U64, "PPM", "starts that the node refuses, per million", offsetof(struct args, refuse),
+                1000000},
+        {"quiet", 'q', WZ_OPT_FLAG, NULL, "no progress", offsetof(struct args, quiet), 0}, WZ_OPT_END};
 
 /* ---- one list ---- */
 
@@ -124,7 +129,8 @@ static int run_all(struct job *j, const struct wz_list *lists, struct wz_err *er
 	for (uint32_t i = 0; r == 0 && i < lists->n; i++) {
 		j->progress.before = i * runs;
 		if (j->a->bound)
-			r = wz_cli_bound_of(&j->list[i].set, (uint32_t)j->a->hold, j->cli->mem, &j->list[i].bound, err);
+			r = wz_cli_bound_of(
+			        &j->list[i].set, (uint32_t)j->a->hold, j->cli->mem, &j->list[i].bound, err);
 		if (r == 0)
 			r = wz_packset_run(&j->list[i].set, j->cli->mem, err);
 	}
@@ -192,8 +198,8 @@ static int write_html(const struct job *j, struct wz_str how, struct wz_err *err
 	struct wz_buf b;
 
 	for (uint32_t i = 0; i < j->n; i++)
-		set[i] = (struct wz_report_set){.runs = &j->list[i].set,
-			.bound = j->a->bound ? j->list[i].bound.pct : NULL};
+		set[i] = (struct wz_report_set){
+		        .runs = &j->list[i].set, .bound = j->a->bound ? j->list[i].bound.pct : NULL};
 	wz_buf_init(&b, j->cli->mem, WZ_REPORT_BYTES_MAX);
 	wz_report_html(&report, &b);
 	return write_file(&b, j->a->html, err);
@@ -237,7 +243,7 @@ static int output(const struct job *j, struct wz_str how, struct wz_err *err)
 }
 
 static int check_args(const struct wz_verb *v, struct args *a, int operands, const struct wz_list **ret_lists,
-                      enum wz_arrive_order *ret_order)
+        enum wz_arrive_order *ret_order)
 {
 	int r = wz_sim_check_files(v, &a->nodes, &a->pods, &a->trace, operands, ret_lists);
 
@@ -264,10 +270,14 @@ static void fill_base(struct job *j)
 	j->base.seed_to = a->seeds.last;
 	j->base.workers = (uint32_t)a->workers;
 	j->base.stop = &wz_sim_interrupted;
-	j->base.base = (struct wz_pack_options){.no_index = a->no_index, .check = a->check, .draw = a->power,
-		.order = j->base.base.order,
-		.faults = {.delay_us = a->delay, .loss_ppm = (uint32_t)a->loss, .twice_ppm = (uint32_t)a->twice,
-			   .refuse_ppm = (uint32_t)a->refuse}};
+	j->base.base = (struct wz_pack_options){.no_index = a->no_index,
+	        .check = a->check,
+	        .draw = a->power,
+	        .order = j->base.base.order,
+	        .faults = {.delay_us = a->delay,
+	                .loss_ppm = (uint32_t)a->loss,
+	                .twice_ppm = (uint32_t)a->twice,
+	                .refuse_ppm = (uint32_t)a->refuse}};
 	if (!a->quiet && wz_tty_is(STDERR_FILENO)) {
 		j->base.progress = wz_sim_show_progress;
 		j->base.progress_ctx = &j->progress;
@@ -326,16 +336,20 @@ static int sim_pack(struct wz_cli *cli, const struct wz_verb *v, int argc, char 
 }
 
 const struct wz_verb wz_verb_sim_pack = {
-	.name = "pack",
-	.summary = "how much of a cluster can a placement policy allocate?",
-	.usage = "wz sim pack --nodes FILE --pods FILE [--placement NAME,...] [--seeds A-B] [options]",
-	.examples = "wz trace gen --like openb --seed 1 --out /tmp/t\n"
-		    "wz sim pack --nodes /tmp/t/nodes.csv --pods /tmp/t/pods.csv --placement jigsaw,fgd --seeds 42-44\n"
-		    "wz sim pack --nodes /tmp/t/nodes.csv --pods /tmp/t/pods.csv --placement all --jsonl\n",
-	.opts = opts,
-	.fn = sim_pack,
-	.more = "Work arrives one by one, in a random order and with repetition, until it asks for 130 % of the devices. Each\n"
-		"arrival is placed or turned away for good; nothing departs. Shown is how much of the devices is allocated\n"
-		"when arrivals have reached 90, 95, 100 and 130 % of capacity, with the mean over the seeds, and the fragments:\n"
-		"free capacity that the expected work cannot use.\n",
+        .name = "pack",
+        .summary = "how much of a cluster can a placement policy allocate?",
+        .usage = "wz sim pack --nodes FILE --pods FILE [--placement NAME,...] [--seeds A-B] [options]",
+        .examples =
+                "wz trace gen --like openb --seed 1 --out /tmp/t\n"
+                "wz sim pack --nodes /tmp/t/nodes.csv --pods /tmp/t/pods.csv --placement jigsaw,fgd --seeds 42-44\n"
+                "wz sim pack --nodes /tmp/t/nodes.csv --pods /tmp/t/pods.csv --placement all --jsonl\n",
+        .opts = opts,
+        .fn = sim_pack,
+        .more = "Work arrives one by one, in a random order and with repetition, until it asks for 130 % of the "
+                "devices. Each\n"
+                "arrival is placed or turned away for good; nothing departs. Shown is how much of the devices is "
+                "allocated\n"
+                "when arrivals have reached 90, 95, 100 and 130 % of capacity, with the mean over the seeds, and "
+                "the fragments:\n"
+                "free capacity that the expected work cannot use.\n",
 };

@@ -43,8 +43,8 @@ static const char *canonical(struct wz_str text, struct wz_arena *arena, struct 
 	return copy;
 }
 
-int wz_sim_placements(struct wz_list *placement, struct wz_arena *arena, const char *ret[WZ_LIST_MAX], uint32_t *ret_n,
-                      struct wz_err *err)
+int wz_sim_placements(struct wz_list *placement, struct wz_arena *arena, const char *ret[WZ_LIST_MAX],
+        uint32_t *ret_n, struct wz_err *err)
 {
 	struct wz_list all = {0};
 

@@ -20,26 +20,25 @@ struct args {
 };
 
 static const struct wz_opt opts[] = {
-	{"nodes", 'n', WZ_OPT_LIST, "FILE", "the nodes (any trace format)", offsetof(struct args, nodes), 0},
-	{"pods", 'p', WZ_OPT_LIST, "FILE", "the pods; several: one chapter each", offsetof(struct args, pods), 0},
-	{"trace", 't', WZ_OPT_LIST, "FILE", "one file with nodes and work, instead of the two", offsetof(struct args, trace),
-	 0},
-	{"out", 'o', WZ_OPT_STRING, "FILE", "the page to write; default report.html", offsetof(struct args, out), 0},
-	{"seeds", 's', WZ_OPT_RANGE, "A-B", "seeds of arrivals and node order; default 42-51", offsetof(struct args, seeds),
-	 UINT32_MAX},
-	{"hold-prefix", 0, WZ_OPT_U64, "PERCENT", "the bound when what arrived until then is held; default 95",
-	 offsetof(struct args, hold), 100},
-	{"title", 0, WZ_OPT_STRING, "TEXT", "the title of the page", offsetof(struct args, title), 0},
-	{"workers", 'w', WZ_OPT_U64, "N", "threads; default: one for each CPU", offsetof(struct args, workers),
-	 WZ_POOL_THREADS_MAX},
-	{"quiet", 'q', WZ_OPT_FLAG, NULL, "no progress", offsetof(struct args, quiet), 0},
-	WZ_OPT_END
-};
+        {"nodes", 'n', WZ_OPT_LIST, "FILE", "the nodes (any trace format)", offsetof(struct args, nodes), 0},
+        {"pods", 'p', WZ_OPT_LIST, "FILE", "the pods; several: one chapter each", offsetof(struct args, pods), 0},
+        {"trace", 't', WZ_OPT_LIST, "FILE", "one file with nodes and work, instead of the two",
+                offsetof(struct args, trace), 0},
+        {"out", 'o', WZ_OPT_STRING, "FILE", "the page to write; default report.html", offsetof(struct args, out),
+                0},
+        {"seeds", 's', WZ_OPT_RANGE, "A-B", "seeds of arrivals and node order; default 42-51",
+                offsetof(struct args, seeds), UINT32_MAX},
+        {"hold-prefix", 0, WZ_OPT_U64, "PERCENT", "the bound when what arrived until then is held; default 95",
+                offsetof(struct args, hold), 100},
+        {"title", 0, WZ_OPT_STRING, "TEXT", "the title of the page", offsetof(struct args, title), 0},
+        {"workers", 'w', WZ_OPT_U64, "N", "threads; default: one for each CPU", offsetof(struct args, workers),
+                WZ_POOL_THREADS_MAX},
+        {"quiet", 'q', WZ_OPT_FLAG, NULL, "no progress", offsetof(struct args, quiet), 0}, WZ_OPT_END};
 
 static const char *const compared[] = {
-	"jigsaw", "fgd", "firstfit", "bestfit", "packing", "clustering", "dotprod", "random"};
-static const char *const parts[] = {"jigsaw", "jigsaw:stranding=0", "jigsaw:waste=0", "jigsaw:order=0,order-cpu=0",
-	"jigsaw:scarcity=0"};
+        "jigsaw", "fgd", "firstfit", "bestfit", "packing", "clustering", "dotprod", "random"};
+static const char *const parts[] = {
+        "jigsaw", "jigsaw:stranding=0", "jigsaw:waste=0", "jigsaw:order=0,order-cpu=0", "jigsaw:scarcity=0"};
 
 struct chapter {
 	struct wz_sim_input input;
@@ -56,14 +55,21 @@ struct work {
 };
 
 static struct wz_packset packset(struct work *w, const struct wz_pack_input *in, struct wz_str trace,
-                                 const char *const *placement, uint32_t n, bool draw)
+        const char *const *placement, uint32_t n, bool draw)
 {
 	bool shown = !w->a->quiet && wz_tty_is(STDERR_FILENO);
 
-	return (struct wz_packset){.in = in, .trace = trace, .placement = placement, .n_placements = n,
-		.seed_from = w->a->seeds.first, .seed_to = w->a->seeds.last, .workers = (uint32_t)w->a->workers,
-		.stop = &wz_sim_interrupted, .base = {.draw = draw}, .progress = shown ? wz_sim_show_progress : NULL,
-		.progress_ctx = &w->progress};
+	return (struct wz_packset){.in = in,
+	        .trace = trace,
+	        .placement = placement,
+	        .n_placements = n,
+	        .seed_from = w->a->seeds.first,
+	        .seed_to = w->a->seeds.last,
+	        .workers = (uint32_t)w->a->workers,
+	        .stop = &wz_sim_interrupted,
+	        .base = {.draw = draw},
+	        .progress = shown ? wz_sim_show_progress : NULL,
+	        .progress_ctx = &w->progress};
 }
 
 static int run_chapter(struct work *w, struct chapter *c, struct wz_err *err)
@@ -104,15 +110,16 @@ static int run_all(struct work *w, const struct wz_list *lists, struct wz_err *e
 static int write_page(const struct work *w, struct wz_str how, struct wz_err *err)
 {
 	struct wz_report_set set[WZ_SIM_LISTS_MAX] = {0};
-	struct wz_report report = {.set = set, .n_sets = w->n, .title = w->a->title, .how = how,
-		.version = wz_str(wz_version)};
+	struct wz_report report = {
+	        .set = set, .n_sets = w->n, .title = w->a->title, .how = how, .version = wz_str(wz_version)};
 	struct wz_buf b;
 	int r;
 
 	for (uint32_t i = 0; i < w->n; i++) {
 		const struct chapter *c = &w->chapter[i];
-		set[i] = (struct wz_report_set){.runs = &c->set, .ablation = &c->ablation,
-			.bound = c->bound.trace.ptr ? c->bound.pct : NULL};
+		set[i] = (struct wz_report_set){.runs = &c->set,
+		        .ablation = &c->ablation,
+		        .bound = c->bound.trace.ptr ? c->bound.pct : NULL};
 	}
 	wz_buf_init(&b, w->cli->mem, WZ_REPORT_BYTES_MAX);
 	wz_report_html(&report, &b);
@@ -175,13 +182,15 @@ static int sim_report(struct wz_cli *cli, const struct wz_verb *v, int argc, cha
 }
 
 const struct wz_verb wz_verb_sim_report = {
-	.name = "report",
-	.summary = "the packing experiment as one page, in English and Chinese",
-	.usage = "wz sim report --nodes FILE --pods FILE [--seeds A-B] [--out FILE]",
-	.examples = "wz trace gen --like openb --seed 1 --out /tmp/t\n"
-		    "wz sim report --nodes /tmp/t/nodes.csv --pods /tmp/t/pods.csv --seeds 42-44 --out /tmp/t/report.html\n",
-	.opts = opts,
-	.fn = sim_report,
-	.more = "Runs the published policies and ours on the same arrivals, the LP bound, ours with each of its parts off, and\n"
-		"measures power and price. The page needs nothing beside it and no network.\n",
+        .name = "report",
+        .summary = "the packing experiment as one page, in English and Chinese",
+        .usage = "wz sim report --nodes FILE --pods FILE [--seeds A-B] [--out FILE]",
+        .examples = "wz trace gen --like openb --seed 1 --out /tmp/t\n"
+                    "wz sim report --nodes /tmp/t/nodes.csv --pods /tmp/t/pods.csv --seeds 42-44 --out "
+                    "/tmp/t/report.html\n",
+        .opts = opts,
+        .fn = sim_report,
+        .more = "Runs the published policies and ours on the same arrivals, the LP bound, ours with each of its "
+                "parts off, and\n"
+                "measures power and price. The page needs nothing beside it and no network.\n",
 };

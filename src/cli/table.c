@@ -31,7 +31,10 @@ void wz_table_add(struct wz_table *t, struct wz_str s)
 	t->cell[t->n++] = (struct wz_str){copy, s.len};
 }
 
-void wz_table_addz(struct wz_table *t, const char *z) { wz_table_add(t, wz_str(z)); }
+void wz_table_addz(struct wz_table *t, const char *z)
+{
+	wz_table_add(t, wz_str(z));
+}
 
 void wz_table_add_u64(struct wz_table *t, uint64_t v)
 {

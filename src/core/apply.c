@@ -11,7 +11,8 @@
 static int no_memory(struct wz_err *err, int r)
 {
 	return r < 0 ? wz_err_set(err, r, r == -ENOMEM ? "OutOfMemory" : "TooMany",
-	                          WZ_STR("no room to apply this event")) : r;
+	                       WZ_STR("no room to apply this event"))
+	             : r;
 }
 
 static int no_job(struct wz_err *err)
@@ -169,7 +170,7 @@ static int start_running(struct wz_core *c, uint32_t task, struct wz_err *err)
 		return 0;
 	if (j->running == 0 && j->time_limit_us && wz_inflight_find(c, WZ_LIMIT_ID(j)) == WZ_ID_NONE) {
 		int r = wz_inflight_add(c, WZ_LIMIT_ID(j), WZ_FLIGHT_TIME_LIMIT, j->first_task,
-		                        wz_usat_add(c->now_us, j->time_limit_us));
+		        wz_usat_add(c->now_us, j->time_limit_us));
 		if (r < 0)
 			return no_memory(err, r);
 	}
@@ -219,9 +220,10 @@ static int check_profile(const struct wz_profile *p, struct wz_err *err)
 	if (!p || p->tasks_min < 1 || p->tasks_max < p->tasks_min || p->tasks_max > WZ_JOB_TASKS_MAX)
 		return wz_err_set(err, -EINVAL, "BadProfile", WZ_STR("a job needs 1 to 65536 tasks"));
 	if (p->gpus > WZ_NODE_DEVICES_MAX || p->share_milli >= WZ_WHOLE || (p->gpus && p->share_milli) ||
-	    p->gpu_mem_bytes > bytes_max || p->gpu_mem_total_bytes > bytes_max || p->cu_milli > (uint64_t)WZ_CPU_MILLI_MAX ||
-	    p->cpu_milli > (uint64_t)WZ_CPU_MILLI_MAX || p->mem_bytes > bytes_max || p->n_types > WZ_PROFILE_TYPES_MAX ||
-	    (unsigned)p->link > WZ_LINK_RACK || p->free_pct > 100 || (unsigned)p->kind > WZ_KIND_SERVICE)
+	        p->gpu_mem_bytes > bytes_max || p->gpu_mem_total_bytes > bytes_max ||
+	        p->cu_milli > (uint64_t)WZ_CPU_MILLI_MAX || p->cpu_milli > (uint64_t)WZ_CPU_MILLI_MAX ||
+	        p->mem_bytes > bytes_max || p->n_types > WZ_PROFILE_TYPES_MAX || (unsigned)p->link > WZ_LINK_RACK ||
+	        p->free_pct > 100 || (unsigned)p->kind > WZ_KIND_SERVICE)
 		return wz_err_set(err, -EINVAL, "BadProfile", WZ_STR("the profile is out of range"));
 	return 0;
 }
@@ -269,8 +271,10 @@ static int on_workload(struct wz_core *c, const struct wz_event *e, struct wz_er
 	wz_shape_id id;
 	int r = 0;
 
-	if (e->u.workload.n > WZ_SHAPES_MAX || (e->u.workload.n && (!e->u.workload.profile || !e->u.workload.weight)))
-		return wz_err_set(err, -EINVAL, "BadWorkload", WZ_STR("a workload needs a profile and a weight for each shape"));
+	if (e->u.workload.n > WZ_SHAPES_MAX ||
+	        (e->u.workload.n && (!e->u.workload.profile || !e->u.workload.weight)))
+		return wz_err_set(err, -EINVAL, "BadWorkload",
+		        WZ_STR("a workload needs a profile and a weight for each shape"));
 	for (uint32_t i = 0; i < e->u.workload.n; i++)
 		if ((r = check_profile(&e->u.workload.profile[i], err)) < 0)
 			return r;
@@ -376,8 +380,8 @@ static int on_device_changed(struct wz_core *c, const struct wz_event *e, struct
 	if (!node_known(c, e->u.device.node))
 		return no_node(err);
 	if (e->u.device.index >= c->model.node[node].n_dev || f->model.v >= c->catalogue.n || f->mem_bytes < 0 ||
-	    f->mem_bytes > WZ_BYTES_MAX || f->compute_milli < 1 || f->compute_milli > WZ_WHOLE ||
-	    f->health > WZ_HEALTH_FAILED)
+	        f->mem_bytes > WZ_BYTES_MAX || f->compute_milli < 1 || f->compute_milli > WZ_WHOLE ||
+	        f->health > WZ_HEALTH_FAILED)
 		return wz_err_set(err, -EINVAL, "BadDevice", WZ_STR("no such device, or facts out of range"));
 	wz_model_device_change(&c->model, node, e->u.device.index, f);
 	wz_ledger_rebuild_node(c, node);
@@ -458,7 +462,8 @@ static int on_submitted(struct wz_core *c, const struct wz_event *e, struct wz_e
 	if (r == 0)
 		r = wz_demand_reserve(&c->demand, c->shapes.n);
 	if (r == 0)
-		r = wz_order_class(c, shape.v, s->profile->tasks_min, s->profile->tasks_max, s->priority, &class_id);
+		r = wz_order_class(
+		        c, shape.v, s->profile->tasks_min, s->profile->tasks_max, s->priority, &class_id);
 	if (r == 0 && s->user.len)
 		r = wz_strtab_add(&c->model.names, s->user, &user);
 	if (r == 0 && s->queue.len)
@@ -503,11 +508,12 @@ static int on_edited(struct wz_core *c, const struct wz_event *e, struct wz_err 
 	j = &c->jobs.job[slot];
 	shape.v = j->shape;
 	if (j->state != WZ_JOB_WAITING && j->state != WZ_JOB_HELD)
-		return wz_err_set(err, -EINVAL, "NotWaiting", WZ_STR("only a job that has not started can be edited"));
+		return wz_err_set(
+		        err, -EINVAL, "NotWaiting", WZ_STR("only a job that has not started can be edited"));
 	if (e->u.edit.profile && (r = check_profile(e->u.edit.profile, err)) < 0)
 		return r;
-	if (e->u.edit.profile && (e->u.edit.profile->tasks_min != j->tasks_min ||
-	                          e->u.edit.profile->tasks_max != j->tasks_max))
+	if (e->u.edit.profile &&
+	        (e->u.edit.profile->tasks_min != j->tasks_min || e->u.edit.profile->tasks_max != j->tasks_max))
 		return wz_err_set(err, -EINVAL, "BadEdit", WZ_STR("the number of tasks cannot be edited"));
 	if (e->u.edit.profile)
 		r = wz_shape_register(c, e->u.edit.profile, &shape);
@@ -575,7 +581,7 @@ static uint32_t task_of(const struct wz_core *c, uint64_t job, uint32_t task, ui
 	const struct wz_job *j = slot == WZ_ID_NONE ? NULL : &c->jobs.job[slot];
 
 	if (!j || task >= j->tasks_max || attempt != j->attempt ||
-	    c->jobs.task[j->first_task + task].node == WZ_ID_NONE)
+	        c->jobs.task[j->first_task + task].node == WZ_ID_NONE)
 		return WZ_ID_NONE;
 	return j->first_task + task;
 }
@@ -614,8 +620,8 @@ static int on_observed(struct wz_core *c, const struct wz_event *e, struct wz_er
 	if (!node_known(c, p->node) || !(c->model.node[p->node.v].flags & WZ_NODE_PRESENT))
 		return no_node(err);
 	if (p->cpu < 0 || p->cpu > WZ_CPU_MILLI_MAX || p->mem < 0 || p->mem > WZ_BYTES_MAX || p->dev_milli < 0 ||
-	    p->dev_milli > WZ_WHOLE || p->dev_mem < -1 || p->dev_mem > WZ_BYTES_MAX ||
-	    (c->model.node[p->node.v].n_dev < 64 && p->devices >> c->model.node[p->node.v].n_dev))
+	        p->dev_milli > WZ_WHOLE || p->dev_mem < -1 || p->dev_mem > WZ_BYTES_MAX ||
+	        (c->model.node[p->node.v].n_dev < 64 && p->devices >> c->model.node[p->node.v].n_dev))
 		return wz_err_set(err, -EINVAL, "BadPlace", WZ_STR("the observed work is out of range"));
 	if (wz_jobs_find(c, e->u.observed.job) != WZ_ID_NONE)
 		return wz_err_set(err, -EEXIST, "JobExists", WZ_STR("a live job has that number"));
@@ -688,36 +694,36 @@ static int on_refused(struct wz_core *c, const struct wz_event *e, struct wz_err
 typedef int handler(struct wz_core *c, const struct wz_event *e, struct wz_err *err);
 
 static handler *const handlers[] = {
-	[WZ_EV_TIME] = on_time,
-	[WZ_EV_STEP] = on_step,
-	[WZ_EV_SITE_JOINED] = on_carried,
-	[WZ_EV_SITE_LEFT] = on_carried,
-	[WZ_EV_NODE_JOINED] = on_node_joined,
-	[WZ_EV_NODE_LEFT] = on_node_left,
-	[WZ_EV_NODE_READY] = on_node_ready,
-	[WZ_EV_DEVICE_CHANGED] = on_device_changed,
-	[WZ_EV_TELEMETRY] = on_telemetry,
-	[WZ_EV_JOB_SUBMITTED] = on_submitted,
-	[WZ_EV_JOB_EDITED] = on_edited,
-	[WZ_EV_JOB_CANCELLED] = on_cancelled,
-	[WZ_EV_JOB_HELD] = on_held_released,
-	[WZ_EV_JOB_RELEASED] = on_held_released,
-	[WZ_EV_TASK_STARTED] = on_task_started,
-	[WZ_EV_TASK_ENDED] = on_task_ended,
-	[WZ_EV_TASK_OBSERVED] = on_observed,
-	[WZ_EV_TASK_REPORTED] = on_carried,
-	[WZ_EV_EFFECT_CONFIRMED] = on_confirmed,
-	[WZ_EV_EFFECT_REFUSED] = on_refused,
-	[WZ_EV_POLICY_SET] = on_policy,
-	[WZ_EV_WORKLOAD_STATED] = on_workload,
-	[WZ_EV_QUEUE_SET] = on_carried,
-	[WZ_EV_QUEUE_REMOVED] = on_carried,
-	[WZ_EV_RESERVATION_SET] = on_carried,
-	[WZ_EV_RESERVATION_REMOVED] = on_carried,
-	[WZ_EV_OFFER_SET] = on_carried,
-	[WZ_EV_OFFER_REMOVED] = on_carried,
-	[WZ_EV_SOLUTION] = on_carried,
-	[WZ_EV_REPACK_ASKED] = on_carried,
+        [WZ_EV_TIME] = on_time,
+        [WZ_EV_STEP] = on_step,
+        [WZ_EV_SITE_JOINED] = on_carried,
+        [WZ_EV_SITE_LEFT] = on_carried,
+        [WZ_EV_NODE_JOINED] = on_node_joined,
+        [WZ_EV_NODE_LEFT] = on_node_left,
+        [WZ_EV_NODE_READY] = on_node_ready,
+        [WZ_EV_DEVICE_CHANGED] = on_device_changed,
+        [WZ_EV_TELEMETRY] = on_telemetry,
+        [WZ_EV_JOB_SUBMITTED] = on_submitted,
+        [WZ_EV_JOB_EDITED] = on_edited,
+        [WZ_EV_JOB_CANCELLED] = on_cancelled,
+        [WZ_EV_JOB_HELD] = on_held_released,
+        [WZ_EV_JOB_RELEASED] = on_held_released,
+        [WZ_EV_TASK_STARTED] = on_task_started,
+        [WZ_EV_TASK_ENDED] = on_task_ended,
+        [WZ_EV_TASK_OBSERVED] = on_observed,
+        [WZ_EV_TASK_REPORTED] = on_carried,
+        [WZ_EV_EFFECT_CONFIRMED] = on_confirmed,
+        [WZ_EV_EFFECT_REFUSED] = on_refused,
+        [WZ_EV_POLICY_SET] = on_policy,
+        [WZ_EV_WORKLOAD_STATED] = on_workload,
+        [WZ_EV_QUEUE_SET] = on_carried,
+        [WZ_EV_QUEUE_REMOVED] = on_carried,
+        [WZ_EV_RESERVATION_SET] = on_carried,
+        [WZ_EV_RESERVATION_REMOVED] = on_carried,
+        [WZ_EV_OFFER_SET] = on_carried,
+        [WZ_EV_OFFER_REMOVED] = on_carried,
+        [WZ_EV_SOLUTION] = on_carried,
+        [WZ_EV_REPACK_ASKED] = on_carried,
 };
 
 int wz_core_apply(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
@@ -749,7 +755,7 @@ static int apply_start(struct wz_core *c, const struct wz_effect *e, struct wz_e
 	int r;
 
 	if (!j || e->attempt != j->attempt || e->task >= j->tasks_max || e->id < c->next_effect ||
-	    (j->state != WZ_JOB_WAITING && j->state != WZ_JOB_STARTING) || !wz_ledger_fits(c, &e->place))
+	        (j->state != WZ_JOB_WAITING && j->state != WZ_JOB_STARTING) || !wz_ledger_fits(c, &e->place))
 		return stale(err);
 	task = j->first_task + e->task;
 	if (c->jobs.task[task].state != WZ_TASK_NONE)
@@ -794,7 +800,7 @@ static int apply_explain(struct wz_core *c, const struct wz_effect *e, struct wz
 	uint32_t slot = wz_jobs_find(c, e->job);
 
 	if (slot == WZ_ID_NONE || c->jobs.job[slot].state != WZ_JOB_WAITING || e->reason >= WZ_REASON_COUNT_ ||
-	    e->id < c->next_effect)
+	        e->id < c->next_effect)
 		return stale(err);
 	if (e->reason == WZ_REASON_WORK_BUDGET) {
 		c->pause.step = c->step;
@@ -822,7 +828,8 @@ int wz_core_apply_effect(struct wz_core *c, const struct wz_effect *e, struct wz
 		r = apply_explain(c, e, err);
 		break;
 	default:
-		return wz_err_set(err, -EOPNOTSUPP, "UnknownEffect", WZ_STR("this core does not know that kind of effect"));
+		return wz_err_set(
+		        err, -EOPNOTSUPP, "UnknownEffect", WZ_STR("this core does not know that kind of effect"));
 	}
 	if (r == 0)
 		c->next_effect = e->id + 1;

@@ -16,7 +16,8 @@ int wz_plan_add(struct wz_plan *p, const struct wz_effect *e)
 	return r;
 }
 
-static uint64_t choose_devices(struct wz_core *c, const struct wz_shape *s, const struct wz_view *v, struct wz_rng *rng)
+static uint64_t choose_devices(
+        struct wz_core *c, const struct wz_shape *s, const struct wz_view *v, struct wz_rng *rng)
 {
 	struct wz_policy_ctx ctx = wz_ctx(c, rng);
 	uint64_t mask;
@@ -29,21 +30,28 @@ static uint64_t choose_devices(struct wz_core *c, const struct wz_shape *s, cons
 }
 
 /* Places the next task of the job on `node`. 0, or -ENOMEM. */
-static int place_task(struct wz_core *c, uint32_t slot, uint32_t index, uint32_t node, struct wz_plan *plan,
-                      struct wz_rng *rng)
+static int place_task(
+        struct wz_core *c, uint32_t slot, uint32_t index, uint32_t node, struct wz_plan *plan, struct wz_rng *rng)
 {
 	const struct wz_job *j = &c->jobs.job[slot];
 	const struct wz_shape *s = &c->shapes.shape[j->shape];
-	struct wz_effect e = {.kind = WZ_EF_START, .id = c->next_effect + plan->n, .job = j->number, .task = index,
-		.attempt = j->attempt, .deadline_us = wz_usat_add(c->now_us, c->start_timeout_us)};
+	struct wz_effect e = {.kind = WZ_EF_START,
+	        .id = c->next_effect + plan->n,
+	        .job = j->number,
+	        .task = index,
+	        .attempt = j->attempt,
+	        .deadline_us = wz_usat_add(c->now_us, c->start_timeout_us)};
 	struct wz_scratch scratch;
 	struct wz_view v;
 	int r;
 
 	wz_check(wz_fit(c, s, node, &v, &scratch) == WZ_REASON_NONE);
-	e.place = (struct wz_place){.node = {node}, .cpu = s->cpu, .mem = s->mem, .dev_milli = v.need.milli,
-		.dev_mem = v.need.mem && v.need.milli < WZ_WHOLE ? v.need.mem : -1,
-		.devices = choose_devices(c, s, &v, rng)};
+	e.place = (struct wz_place){.node = {node},
+	        .cpu = s->cpu,
+	        .mem = s->mem,
+	        .dev_milli = v.need.milli,
+	        .dev_mem = v.need.mem && v.need.milli < WZ_WHOLE ? v.need.mem : -1,
+	        .devices = choose_devices(c, s, &v, rng)};
 	r = wz_ledger_reserve(c, 1);
 	if (r == 0)
 		r = wz_plan_add(plan, &e);
@@ -58,7 +66,7 @@ static int place_task(struct wz_core *c, uint32_t slot, uint32_t index, uint32_t
 
 /* Fills one group of nodes with tasks of the job; returns how many it holds. */
 static uint32_t fill_group(struct wz_core *c, uint32_t slot, const uint32_t *node, uint32_t n, struct wz_plan *plan,
-	struct wz_rng *rng, int *ret_err)
+        struct wz_rng *rng, int *ret_err)
 {
 	const struct wz_job *j = &c->jobs.job[slot];
 	int64_t *score = c->rank_score;
@@ -82,8 +90,8 @@ static uint32_t fill_group(struct wz_core *c, uint32_t slot, const uint32_t *nod
 	return placed;
 }
 
-static enum wz_reason assemble_together(struct wz_core *c, uint32_t slot, struct wz_plan *plan, struct wz_rng *rng,
-	int *ret_err)
+static enum wz_reason assemble_together(
+        struct wz_core *c, uint32_t slot, struct wz_plan *plan, struct wz_rng *rng, int *ret_err)
 {
 	const struct wz_job *j = &c->jobs.job[slot];
 	const struct wz_model_state *m = &c->model;

@@ -42,7 +42,10 @@ static bool normalise(struct wz_str name, struct normal *ret)
 	return ret->len > 0;
 }
 
-static struct wz_str normal_str(const struct normal *n) { return (struct wz_str){n->b, n->len}; }
+static struct wz_str normal_str(const struct normal *n)
+{
+	return (struct wz_str){n->b, n->len};
+}
 
 /* Model number, or WZ_NONE. */
 static uint32_t find_model(const struct wz_catalogue *c, const struct normal *n)

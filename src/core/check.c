@@ -7,15 +7,19 @@
 
 #include <string.h>
 
-struct fresh { int64_t cpu, mem; int32_t tasks, milli[WZ_NODE_DEVICES_MAX]; int64_t dev_mem[WZ_NODE_DEVICES_MAX];
-	uint32_t kind[5], n_explicit; };
+struct fresh {
+	int64_t cpu, mem;
+	int32_t tasks, milli[WZ_NODE_DEVICES_MAX];
+	int64_t dev_mem[WZ_NODE_DEVICES_MAX];
+	uint32_t kind[5], n_explicit;
+};
 
 static int broken(struct wz_err *err, const char *invariant, const char *what, uint64_t which)
 {
 	struct wz_num n;
 
 	return wz_err_set(err, -EUCLEAN, "Invariant", wz_str(invariant), WZ_STR(": "), wz_str(what), WZ_STR(" "),
-	                  wz_str_u64(&n, which));
+	        wz_str_u64(&n, which));
 }
 
 static int sum_node(const struct wz_core *c, uint32_t node, struct fresh *f, struct wz_err *err)
@@ -35,7 +39,8 @@ static int sum_node(const struct wz_core *c, uint32_t node, struct fresh *f, str
 			unsigned i = (unsigned)__builtin_ctzll(w);
 			f->milli[i] += k->dev_milli;
 			f->dev_mem[i] += k->dev_mem >= 0 ? k->dev_mem
-			                                 : wz_device_mem_share(&c->model.dev[n->first_dev + i], k->dev_milli);
+			                                 : wz_device_mem_share(
+			                                           &c->model.dev[n->first_dev + i], k->dev_milli);
 		}
 		if (count) {
 			f->kind[wz_task_kind(count, k->dev_milli)]++;
@@ -84,10 +89,11 @@ static int check_node(const struct wz_core *c, uint32_t node, struct wz_err *err
 	if (r < 0)
 		return r;
 	if (n->cpu_free != n->cpu - f.cpu || n->mem_free != n->mem - f.mem || n->n_tasks != f.tasks ||
-	    memcmp(n->kind_count, f.kind, sizeof(f.kind)) != 0 || n->n_explicit != f.n_explicit)
+	        memcmp(n->kind_count, f.kind, sizeof(f.kind)) != 0 || n->n_explicit != f.n_explicit)
 		return broken(err, "I2", "free CPU, memory or counts differ from a rebuild on node", node);
 	if (!n->over && (n->cpu_free < 0 || n->mem_free < 0 || n->tasks_free < 0))
-		return broken(err, "I1", "CPU, memory or tasks are over-committed by our own decisions on node", node);
+		return broken(
+		        err, "I1", "CPU, memory or tasks are over-committed by our own decisions on node", node);
 	if (c->node_hash[node] != wz_model_node_hash(&c->model, node))
 		return broken(err, "I2", "the digest's part differs from a rebuild for node", node);
 	if (!(n->flags & WZ_NODE_PRESENT) && n->head_task != WZ_ID_NONE)
@@ -105,7 +111,8 @@ static int check_job(struct wz_core *c, uint32_t slot, struct wz_err *err)
 	for (uint32_t i = 0; i < j->tasks_max; i++) {
 		const struct wz_task *t = &c->jobs.task[j->first_task + i];
 		if (t->hash != wz_task_hash(c, j->first_task + i))
-			return broken(err, "I2", "the digest's part differs from a rebuild for a task of job", j->number);
+			return broken(
+			        err, "I2", "the digest's part differs from a rebuild for a task of job", j->number);
 		placed += t->node != WZ_ID_NONE;
 		running += t->state == WZ_TASK_RUNNING;
 		if (t->state == WZ_TASK_ASSUMED && wz_inflight_find(c, t->effect) == WZ_ID_NONE)

@@ -3,7 +3,10 @@
  * the step: nothing is changed, every node is looked at. */
 #include "core/core_int.h"
 
-struct rival { uint32_t node; int64_t score; };
+struct rival {
+	uint32_t node;
+	int64_t score;
+};
 
 /* Higher score, then lower rank. */
 static void offer(const struct wz_core *c, struct rival *best, uint32_t node, int64_t score)
@@ -12,7 +15,8 @@ static void offer(const struct wz_core *c, struct rival *best, uint32_t node, in
 
 	if (score == WZ_SCORE_NONE)
 		return;
-	if (best->node == WZ_ID_NONE || score > best->score || (score == best->score && n[node].rank < n[best->node].rank))
+	if (best->node == WZ_ID_NONE || score > best->score ||
+	        (score == best->score && n[node].rank < n[best->node].rank))
 		*best = (struct rival){node, score};
 }
 
@@ -21,7 +25,8 @@ static struct wz_str name_of(const struct wz_core *c, uint32_t node)
 	return wz_strtab_get(&c->model.names, c->model.node[node].name - 1);
 }
 
-static void against(struct wz_core *c, const struct wz_shape *s, const struct wz_view *v, uint32_t rival, struct wz_buf *b)
+static void against(
+        struct wz_core *c, const struct wz_shape *s, const struct wz_view *v, uint32_t rival, struct wz_buf *b)
 {
 	struct wz_policy_ctx ctx = wz_ctx(c, NULL);
 	struct wz_scratch scratch;
@@ -51,10 +56,11 @@ int wz_core_explain_choice(struct wz_core *c, const struct wz_effect *e, struct 
 		return wz_err_set(err, -ESTALE, "StaleEffect", WZ_STR("the task does not fit there any more"));
 	if (!c->policy->explain)
 		return wz_err_set(err, -EOPNOTSUPP, "NoWords", WZ_STR("the policy "), wz_str(c->policy->name),
-		                  WZ_STR(" has no words for its choices"));
+		        WZ_STR(" has no words for its choices"));
 	for (uint32_t i = 0; i < c->model.n_nodes; i++) {
-		int64_t score = (c->model.node[i].flags & WZ_NODE_PRESENT) ? wz_index_eval(c, c->jobs.job[slot].shape, i)
-		                                                           : WZ_SCORE_NONE;
+		int64_t score = (c->model.node[i].flags & WZ_NODE_PRESENT)
+		                        ? wz_index_eval(c, c->jobs.job[slot].shape, i)
+		                        : WZ_SCORE_NONE;
 		nodes += score != WZ_SCORE_NONE;
 		if (i == node)
 			continue;

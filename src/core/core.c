@@ -46,7 +46,7 @@ int wz_core_new(const struct wz_mem *mem, const struct wz_core_options *o, struc
 	c->jobs.free = c->inflight.free = WZ_ID_NONE;
 	memset(c->jobs.free_run, 0xff, sizeof(c->jobs.free_run));
 	if (wz_catalogue_init(&c->catalogue, &c->mem) < 0 ||
-	    (c->policy->state_size && !(c->policy_state = wz_mem_zalloc(&c->mem, c->policy->state_size)))) {
+	        (c->policy->state_size && !(c->policy_state = wz_mem_zalloc(&c->mem, c->policy->state_size)))) {
 		wz_core_free(c);
 		return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for a core"));
 	}
@@ -114,7 +114,7 @@ void wz_class_set_reason(struct wz_core *c, uint32_t class_id, uint8_t reason)
 {
 	struct wz_class *k = &c->order.cls[class_id];
 	uint64_t h = wz_hash_u64(wz_hash_u64(c->shape_hash[k->shape], (uint64_t)k->tasks_min << 32 | k->tasks_max),
-	                         (uint32_t)k->priority);
+	        (uint32_t)k->priority);
 
 	if (k->reason)
 		c->sum -= wz_hash_u64(h, k->reason);
@@ -160,12 +160,19 @@ int wz_core_job(const struct wz_core *c, uint64_t job, struct wz_job_info *ret)
 	if (slot == WZ_ID_NONE)
 		return -ENOENT;
 	j = &c->jobs.job[slot];
-	*ret = (struct wz_job_info){.job = job, .state = (enum wz_job_state)j->state, .end = (enum wz_end)j->end,
-		.priority = j->priority, .attempt = j->attempt, .tasks_min = j->tasks_min, .tasks_max = j->tasks_max,
-		.tasks_placed = j->placed, .shape = {j->shape}, .submitted_us = j->submitted_us,
-		.reason = j->state == WZ_JOB_HELD    ? WZ_REASON_HELD
-		          : j->state != WZ_JOB_WAITING ? WZ_REASON_NONE
-		                                       : (enum wz_reason)c->order.cls[j->class_id].reason};
+	*ret = (struct wz_job_info){.job = job,
+	        .state = (enum wz_job_state)j->state,
+	        .end = (enum wz_end)j->end,
+	        .priority = j->priority,
+	        .attempt = j->attempt,
+	        .tasks_min = j->tasks_min,
+	        .tasks_max = j->tasks_max,
+	        .tasks_placed = j->placed,
+	        .shape = {j->shape},
+	        .submitted_us = j->submitted_us,
+	        .reason = j->state == WZ_JOB_HELD      ? WZ_REASON_HELD
+	                  : j->state != WZ_JOB_WAITING ? WZ_REASON_NONE
+	                                               : (enum wz_reason)c->order.cls[j->class_id].reason};
 	return 0;
 }
 
@@ -179,8 +186,12 @@ int wz_core_task(const struct wz_core *c, uint64_t job, uint32_t task, struct wz
 	t = &c->jobs.task[c->jobs.job[slot].first_task + task];
 	if (t->node == WZ_ID_NONE)
 		return -ENOENT;
-	*ret = (struct wz_place){.node = {t->node}, .devices = t->devices, .cpu = t->cpu, .mem = t->mem,
-		.dev_milli = t->dev_milli, .dev_mem = t->dev_mem};
+	*ret = (struct wz_place){.node = {t->node},
+	        .devices = t->devices,
+	        .cpu = t->cpu,
+	        .mem = t->mem,
+	        .dev_milli = t->dev_milli,
+	        .dev_mem = t->dev_mem};
 	return 0;
 }
 
@@ -188,9 +199,13 @@ void wz_core_stats(const struct wz_core *c, struct wz_core_stats *ret)
 {
 	const struct wz_model_state *m = &c->model;
 
-	*ret = (struct wz_core_stats){.steps = c->step, .effects = c->next_effect - 1, .jobs_waiting = c->order.waiting,
-		.jobs_live = c->jobs.live_jobs, .tasks_live = c->jobs.live_tasks,
-		.evaluations = c->index.evaluations, .index_bytes = c->index.bytes};
+	*ret = (struct wz_core_stats){.steps = c->step,
+	        .effects = c->next_effect - 1,
+	        .jobs_waiting = c->order.waiting,
+	        .jobs_live = c->jobs.live_jobs,
+	        .tasks_live = c->jobs.live_tasks,
+	        .evaluations = c->index.evaluations,
+	        .index_bytes = c->index.bytes};
 	for (uint32_t i = 0; i < m->n_nodes; i++) {
 		const struct wz_node *n = &m->node[i];
 		if (!(n->flags & WZ_NODE_PRESENT))

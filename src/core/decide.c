@@ -23,9 +23,13 @@ static int propose_stops(struct wz_core *c, struct wz_plan *plan)
 	for (uint32_t i = 0; i < c->n_stop; i++) {
 		const struct wz_task *t = &c->jobs.task[c->stop_wanted[i]];
 		const struct wz_job *j = &c->jobs.job[t->job];
-		struct wz_effect e = {.kind = WZ_EF_STOP, .id = c->next_effect + plan->n, .job = j->number,
-			.task = c->stop_wanted[i] - j->first_task, .attempt = j->attempt, .reason = j->end,
-			.deadline_us = wz_usat_add(c->now_us, c->stop_timeout_us)};
+		struct wz_effect e = {.kind = WZ_EF_STOP,
+		        .id = c->next_effect + plan->n,
+		        .job = j->number,
+		        .task = c->stop_wanted[i] - j->first_task,
+		        .attempt = j->attempt,
+		        .reason = j->end,
+		        .deadline_us = wz_usat_add(c->now_us, c->stop_timeout_us)};
 		int r = wz_plan_add(plan, &e);
 		if (r < 0)
 			return r;
@@ -36,9 +40,12 @@ static int propose_stops(struct wz_core *c, struct wz_plan *plan)
 /* The budget is used up: the next step goes on with the job that was to be looked at now. */
 static int propose_pause(struct wz_core *c, const struct wz_class *k, struct wz_plan *plan)
 {
-	struct wz_effect e = {.kind = WZ_EF_EXPLAIN, .id = c->next_effect + plan->n,
-		.job = c->jobs.job[k->cursor].number, .attempt = c->jobs.job[k->cursor].attempt,
-		.reason = WZ_REASON_WORK_BUDGET, .deadline_us = UINT64_MAX};
+	struct wz_effect e = {.kind = WZ_EF_EXPLAIN,
+	        .id = c->next_effect + plan->n,
+	        .job = c->jobs.job[k->cursor].number,
+	        .attempt = c->jobs.job[k->cursor].attempt,
+	        .reason = WZ_REASON_WORK_BUDGET,
+	        .deadline_us = UINT64_MAX};
 
 	plan->complete = false;
 	return wz_plan_add(plan, &e);
@@ -46,9 +53,12 @@ static int propose_pause(struct wz_core *c, const struct wz_class *k, struct wz_
 
 static int propose_explain(struct wz_core *c, const struct wz_class *k, enum wz_reason why, struct wz_plan *plan)
 {
-	struct wz_effect e = {.kind = WZ_EF_EXPLAIN, .id = c->next_effect + plan->n,
-		.job = c->jobs.job[k->cursor].number, .attempt = c->jobs.job[k->cursor].attempt, .reason = why,
-		.deadline_us = UINT64_MAX};
+	struct wz_effect e = {.kind = WZ_EF_EXPLAIN,
+	        .id = c->next_effect + plan->n,
+	        .job = c->jobs.job[k->cursor].number,
+	        .attempt = c->jobs.job[k->cursor].attempt,
+	        .reason = why,
+	        .deadline_us = UINT64_MAX};
 
 	return k->reason == why ? 0 : wz_plan_add(plan, &e);
 }

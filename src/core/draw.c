@@ -10,16 +10,19 @@
 #define PRICE_100_CU_MUSD 4100
 
 /* By name, so that a trace may declare its models as it likes. Watts of 0: the catalogue's. */
-static const struct { const char *name; struct wz_draw draw; } stated[] = {
-	{"G2", {30, 150, 2724}}, /* as an A10: Lettich et al. */
-	{"G3", {50, 400, 3673}}, /* as an A100 */
-	{"T4", {0, 0, 978}},
-	{"P100-PCIe-16GB", {0, 0, 1275}},
-	{"P100-SXM2-16GB", {0, 0, 1275}},
-	{"V100-PCIe-16GB", {0, 0, 2950}},
-	{"V100-SXM2-16GB", {0, 0, 2950}},
-	{"V100-SXM2-32GB", {0, 0, 2950}},
-	{"A10", {0, 0, 2724}},
+static const struct {
+	const char *name;
+	struct wz_draw draw;
+} stated[] = {
+        {"G2", {30, 150, 2724}}, /* as an A10: Lettich et al. */
+        {"G3", {50, 400, 3673}}, /* as an A100 */
+        {"T4", {0, 0, 978}},
+        {"P100-PCIe-16GB", {0, 0, 1275}},
+        {"P100-SXM2-16GB", {0, 0, 1275}},
+        {"V100-PCIe-16GB", {0, 0, 2950}},
+        {"V100-SXM2-16GB", {0, 0, 2950}},
+        {"V100-SXM2-32GB", {0, 0, 2950}},
+        {"A10", {0, 0, 2724}},
 };
 
 struct wz_draw wz_draw_of(const struct wz_catalogue *c, uint32_t model)
@@ -50,7 +53,8 @@ struct wz_draw_sum wz_draw_node(const struct wz_catalogue *c, const struct wz_mo
 {
 	const struct wz_node *n = &m->node[node];
 	int64_t sockets = wz_sockets(n->cpu), busy = wz_sockets(n->cpu - n->cpu_free);
-	struct wz_draw_sum sum = {.watts = busy * WZ_SOCKET_FULL_W + (sockets > busy ? sockets - busy : 0) * WZ_SOCKET_IDLE_W};
+	struct wz_draw_sum sum = {
+	        .watts = busy * WZ_SOCKET_FULL_W + (sockets > busy ? sockets - busy : 0) * WZ_SOCKET_IDLE_W};
 	struct wz_draw d = {0};
 
 	for (uint32_t i = n->first_dev; i < n->first_dev + n->n_dev; i++) {

@@ -13,8 +13,8 @@ struct careful {
 	const struct wz_shape *s;
 	const struct wz_node *n;
 	const struct wz_device *dev;
-	bool idle;              /* judge capacity, not what is free */
-	uint64_t ok;            /* devices that satisfy everything so far */
+	bool idle; /* judge capacity, not what is free */
+	uint64_t ok; /* devices that satisfy everything so far */
 	struct wz_need need;
 };
 
@@ -107,7 +107,8 @@ static enum wz_reason try_model(struct careful *k, uint16_t model)
 	for (uint64_t w = large; w; w &= w - 1) {
 		uint32_t i = (uint32_t)__builtin_ctzll(w);
 		const struct wz_device *d = &k->dev[i];
-		if (milli_of(k, i) >= k->need.milli && (mem_wanted(&k->need, d) == 0 || mem_of(k, i) >= mem_wanted(&k->need, d)))
+		if (milli_of(k, i) >= k->need.milli &&
+		        (mem_wanted(&k->need, d) == 0 || mem_of(k, i) >= mem_wanted(&k->need, d)))
 			k->ok |= 1ULL << i;
 	}
 	if (s->free_pct && !k->idle) {
@@ -145,7 +146,8 @@ static enum wz_reason try_link(struct careful *k)
 	uint64_t left = k->ok, best = 0;
 	bool possible = false;
 
-	if (k->need.count < 2 || k->s->link == WZ_LINK_NONE || k->s->link == WZ_LINK_NODE || k->s->link == WZ_LINK_RACK)
+	if (k->need.count < 2 || k->s->link == WZ_LINK_NONE || k->s->link == WZ_LINK_NODE ||
+	        k->s->link == WZ_LINK_RACK)
 		return WZ_REASON_NONE;
 	if (k->n->flags & WZ_NODE_COUNT_ONLY)
 		return k->s->link_preferred ? WZ_REASON_NONE : WZ_REASON_LINK;
@@ -157,7 +159,7 @@ static enum wz_reason try_link(struct careful *k)
 				group |= w & -w;
 		left &= ~group;
 		if (g && (uint32_t)__builtin_popcountll(group) >= k->need.count &&
-		    (!best || __builtin_popcountll(group) < __builtin_popcountll(best)))
+		        (!best || __builtin_popcountll(group) < __builtin_popcountll(best)))
 			best = group;
 	}
 	if (best) {
@@ -167,7 +169,8 @@ static enum wz_reason try_link(struct careful *k)
 	for (uint32_t i = 0; i < k->n->n_dev && !possible; i++) { /* could it ever, here? */
 		uint32_t same = 0;
 		for (uint32_t j = 0; j < k->n->n_dev; j++)
-			same += group_of(k, i) && group_of(k, i) == group_of(k, j) && k->dev[j].model == k->dev[i].model;
+			same += group_of(k, i) && group_of(k, i) == group_of(k, j) &&
+			        k->dev[j].model == k->dev[i].model;
 		possible = same >= k->need.count;
 	}
 	if (k->s->link_preferred)
@@ -226,8 +229,8 @@ static enum wz_reason node_usable(const struct wz_node *n)
 	return n->flags & WZ_NODE_CORDONED ? WZ_REASON_CORDONED : WZ_REASON_NONE;
 }
 
-static enum wz_reason fit_careful(const struct wz_core *c, const struct wz_shape *s, uint32_t node, struct wz_view *v,
-                                  struct wz_scratch *scratch)
+static enum wz_reason fit_careful(const struct wz_core *c, const struct wz_shape *s, uint32_t node,
+        struct wz_view *v, struct wz_scratch *scratch)
 {
 	const struct wz_node *n = &c->model.node[node];
 	struct careful k = {.c = c, .s = s, .n = n, .dev = &c->model.dev[n->first_dev]};
@@ -306,7 +309,7 @@ static enum wz_reason plain_blocker(const struct wz_shape *s, const struct wz_no
 }
 
 enum wz_reason wz_fit(const struct wz_core *c, const struct wz_shape *s, uint32_t node, struct wz_view *v,
-                      struct wz_scratch *scratch)
+        struct wz_scratch *scratch)
 {
 	const struct wz_node *n = &c->model.node[node];
 

@@ -144,7 +144,8 @@ static inline int64_t eval_alike(struct look *l, uint32_t node, int64_t weight)
 	memo = &x->memo[state >> 32 & (WZ_INDEX_MEMO - 1)];
 	if (memo->state != state || memo->pass != x->pass) {
 		int64_t score = eval(l, node);
-		*memo = (struct wz_memo){.state = state, .pass = x->pass, .score = score == REFUSED ? score : score + order};
+		*memo = (struct wz_memo){
+		        .state = state, .pass = x->pass, .score = score == REFUSED ? score : score + order};
 	}
 	return memo->score == REFUSED ? REFUSED : memo->score - order;
 }
@@ -174,7 +175,8 @@ static void drop_oldest(struct wz_index *x, const struct wz_index_shape *keep)
 	struct wz_index_shape *oldest = NULL;
 
 	for (uint32_t i = 0; i < x->n; i++)
-		if (x->s[i].tree.block_size && &x->s[i] != keep && (!oldest || x->s[i].last_used < oldest->last_used))
+		if (x->s[i].tree.block_size && &x->s[i] != keep &&
+		        (!oldest || x->s[i].last_used < oldest->last_used))
 			oldest = &x->s[i];
 	if (oldest)
 		drop_tree(x, oldest);
@@ -211,7 +213,8 @@ static void rescore_leaves(struct look *l, struct wz_index_shape *s)
 {
 	const struct wz_model_state *m = &l->c->model;
 	const struct wz_policy *policy = l->c->policy;
-	int64_t *leaf = s->tree.level[0], weight = policy->order_weight ? policy->order_weight(l->c->policy_state, l->s) : -1;
+	int64_t *leaf = s->tree.level[0],
+	        weight = policy->order_weight ? policy->order_weight(l->c->policy_state, l->s) : -1;
 
 	l->c->index.pass++;
 	for (uint32_t r = 0; r < m->n_ranked; r++) {

@@ -109,8 +109,8 @@ uint64_t wz_job_hash(const struct wz_core *c, uint32_t slot)
 	h = wz_hash_u64(h, j->seq);
 	h = wz_hash_u64(h, c->shape_hash[j->shape]);
 	h = wz_hash_u64(h, (uint64_t)j->tasks_min << 32 | j->tasks_max);
-	h = wz_hash_u64(h, (uint64_t)(uint32_t)j->priority << 32 | (uint64_t)j->state << 16 | (uint64_t)j->end << 8 |
-	                           j->requeue);
+	h = wz_hash_u64(h, (uint64_t)(uint32_t)j->priority << 32 | (uint64_t)j->state << 16 |
+	                           (uint64_t)j->end << 8 | j->requeue);
 	h = wz_hash_u64(h, j->time_limit_us);
 	return wz_hash_u64(h, (uint64_t)j->attempt << 32 | j->done);
 }

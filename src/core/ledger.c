@@ -8,8 +8,8 @@
 
 int wz_ledger_reserve(struct wz_core *c, uint32_t changes)
 {
-	return wz_grow(&c->mem, &c->ledger.undo, &c->ledger.undo_cap, c->ledger.n_undo + changes,
-	               sizeof(*c->ledger.undo));
+	return wz_grow(
+	        &c->mem, &c->ledger.undo, &c->ledger.undo_cap, c->ledger.n_undo + changes, sizeof(*c->ledger.undo));
 }
 
 static int64_t device_mem_of(const struct wz_device *d, int32_t milli, int64_t mem)
@@ -118,8 +118,12 @@ void wz_ledger_observe(struct wz_core *c, uint32_t node)
 void wz_ledger_give(struct wz_core *c, uint32_t task)
 {
 	struct wz_task *t = &c->jobs.task[task];
-	struct wz_place p = {.node = {t->node}, .devices = t->devices, .cpu = t->cpu, .mem = t->mem,
-		.dev_milli = t->dev_milli, .dev_mem = t->dev_mem};
+	struct wz_place p = {.node = {t->node},
+	        .devices = t->devices,
+	        .cpu = t->cpu,
+	        .mem = t->mem,
+	        .dev_milli = t->dev_milli,
+	        .dev_mem = t->dev_mem};
 
 	wz_check(t->node != WZ_ID_NONE);
 	log_undo(c, task, false, &p);
@@ -141,7 +145,7 @@ bool wz_ledger_fits(const struct wz_core *c, const struct wz_place *p)
 		return false;
 	n = &m->node[p->node.v];
 	if (!WZ_NODE_USABLE(n) || n->cpu_free < p->cpu || n->mem_free < p->mem || n->tasks_free < 1 || p->cpu < 0 ||
-	    p->mem < 0)
+	        p->mem < 0)
 		return false;
 	if (n->n_dev < 64 && p->devices >> n->n_dev)
 		return false;

@@ -35,7 +35,8 @@ void wz_model_release(struct wz_model_state *m)
 static int check_device(const struct wz_device_facts *f, const struct wz_catalogue *cat, struct wz_err *err)
 {
 	if (f->model.v >= cat->n)
-		return wz_err_set(err, -EINVAL, "UnknownModel", WZ_STR("a device names a model that is not declared"));
+		return wz_err_set(
+		        err, -EINVAL, "UnknownModel", WZ_STR("a device names a model that is not declared"));
 	if (f->mem_bytes < 0 || f->mem_bytes > WZ_BYTES_MAX)
 		return wz_err_set(err, -EINVAL, "BadDevice", WZ_STR("device memory is out of range"));
 	if (f->compute_milli < 1 || f->compute_milli > WZ_WHOLE)
@@ -53,15 +54,16 @@ static int check_node(const struct wz_ev_node *e, const struct wz_catalogue *cat
 		return wz_err_set(err, -EINVAL, "BadNode", WZ_STR("a node needs a name"));
 	if (e->cpu_milli < 0 || e->cpu_milli > WZ_CPU_MILLI_MAX || e->mem_bytes < 0 || e->mem_bytes > WZ_BYTES_MAX)
 		return wz_err_set(err, -EINVAL, "BadNode", WZ_STR("CPU or memory of node "), e->name,
-		                  WZ_STR(" is out of range"));
+		        WZ_STR(" is out of range"));
 	if (e->n_devices > WZ_NODE_DEVICES_MAX)
 		return wz_err_set(err, -E2BIG, "TooManyDevices", WZ_STR("node "), e->name,
-		                  WZ_STR(" has more than 64 devices"));
+		        WZ_STR(" has more than 64 devices"));
 	if (e->n_labels > WZ_NODE_LABELS_MAX)
 		return wz_err_set(err, -E2BIG, "TooManyLabels", WZ_STR("node "), e->name,
-		                  WZ_STR(" has more than 256 labels"));
+		        WZ_STR(" has more than 256 labels"));
 	if ((e->n_devices && !e->device) || (e->n_labels && !e->label))
-		return wz_err_set(err, -EINVAL, "BadNode", WZ_STR("node "), e->name, WZ_STR(" counts what it does not list"));
+		return wz_err_set(
+		        err, -EINVAL, "BadNode", WZ_STR("node "), e->name, WZ_STR(" counts what it does not list"));
 	for (uint32_t i = 0; i < e->n_devices; i++) {
 		int r = check_device(&e->device[i], cat, err);
 		if (r < 0)
@@ -115,14 +117,15 @@ static uint32_t class_of(struct wz_model_state *m, const struct wz_ev_node *e)
 
 	for (i = 0; i < m->n_classes; i++) {
 		const struct wz_node_class *k = &m->node_class[i];
-		if (k->model == model && k->n_dev == e->n_devices && k->cpu == e->cpu_milli && k->mem == e->mem_bytes)
+		if (k->model == model && k->n_dev == e->n_devices && k->cpu == e->cpu_milli &&
+		        k->mem == e->mem_bytes)
 			return i;
 	}
 	if (i == WZ_CLASSES_MAX)
 		return WZ_CLASSES_MAX - 1;
 	m->n_classes++;
-	m->node_class[i] = (struct wz_node_class){.model = model, .n_dev = (uint16_t)e->n_devices,
-		.cpu = e->cpu_milli, .mem = e->mem_bytes};
+	m->node_class[i] = (struct wz_node_class){
+	        .model = model, .n_dev = (uint16_t)e->n_devices, .cpu = e->cpu_milli, .mem = e->mem_bytes};
 	return i;
 }
 
@@ -201,8 +204,8 @@ static void fill_node(struct wz_model_state *m, struct wz_node *n, const struct 
 	summarise(m, n);
 }
 
-int wz_model_node_join(struct wz_model_state *m, const struct wz_catalogue *cat, const struct wz_ev_node *e,
-                       struct wz_err *err)
+int wz_model_node_join(
+        struct wz_model_state *m, const struct wz_catalogue *cat, const struct wz_ev_node *e, struct wz_err *err)
 {
 	struct wz_node *n, names = {0};
 	uint32_t label[2 * WZ_NODE_LABELS_MAX];
@@ -220,13 +223,16 @@ int wz_model_node_join(struct wz_model_state *m, const struct wz_catalogue *cat,
 	known = n->name == names.name + 1;
 	if (n->name && !known && (n->n_tasks || (n->flags & WZ_NODE_PRESENT)))
 		return wz_err_set(err, -EINVAL, "NodeIdInUse", WZ_STR("the id of node "), e->name,
-		                  WZ_STR(" belongs to another node that is present or has work"));
+		        WZ_STR(" belongs to another node that is present or has work"));
 	if (n->flags & WZ_NODE_PRESENT)
 		supply_change(m, n, -1);
 	else
 		m->n_present++;
 	if (!known) { /* the place among the devices stays with the id */
-		*n = (struct wz_node){.first_dev = n->first_dev, .dev_cap = n->dev_cap, .head_task = WZ_ID_NONE, .rack = WZ_ID_NONE};
+		*n = (struct wz_node){.first_dev = n->first_dev,
+		        .dev_cap = n->dev_cap,
+		        .head_task = WZ_ID_NONE,
+		        .rack = WZ_ID_NONE};
 		n->order = (uint32_t)(wz_hash_str(wz_mix64(m->order_seed), e->name) >> 32);
 	}
 	if (!known || n->rank == WZ_ID_NONE) /* new, or back after others were ranked without it */
@@ -265,11 +271,12 @@ void wz_model_node_left(struct wz_model_state *m, uint32_t node)
 	if (!(n->flags & WZ_NODE_PRESENT))
 		return;
 	supply_change(m, n, -1);
-	n->flags &= (uint8_t)~(WZ_NODE_PRESENT | WZ_NODE_READY);
+	n->flags &= (uint8_t) ~(WZ_NODE_PRESENT | WZ_NODE_READY);
 	m->n_present--;
 }
 
-void wz_model_device_change(struct wz_model_state *m, uint32_t node, uint32_t index, const struct wz_device_facts *f)
+void wz_model_device_change(
+        struct wz_model_state *m, uint32_t node, uint32_t index, const struct wz_device_facts *f)
 {
 	struct wz_node *n = &m->node[node];
 	bool present = n->flags & WZ_NODE_PRESENT;

@@ -35,9 +35,15 @@ int wz_order_class(struct wz_core *c, uint32_t shape, uint32_t tmin, uint32_t tm
 		r = wz_map_put(&o->by_hash, h, id);
 	if (r < 0)
 		return r;
-	o->cls[id] = (struct wz_class){.shape = shape, .tasks_min = tmin, .tasks_max = tmax, .priority = prio,
-		.head = WZ_ID_NONE, .tail = WZ_ID_NONE, .active_at = WZ_ID_NONE, .next_same_hash = first,
-		.cursor = WZ_ID_NONE};
+	o->cls[id] = (struct wz_class){.shape = shape,
+	        .tasks_min = tmin,
+	        .tasks_max = tmax,
+	        .priority = prio,
+	        .head = WZ_ID_NONE,
+	        .tail = WZ_ID_NONE,
+	        .active_at = WZ_ID_NONE,
+	        .next_same_hash = first,
+	        .cursor = WZ_ID_NONE};
 	o->n++;
 	*ret = id;
 	return 0;
@@ -137,7 +143,7 @@ void wz_order_begin(struct wz_core *c, bool go_on)
 		k->blocked = false;
 		if (resumed && k->priority >= c->pause.priority)
 			while (k->cursor != WZ_ID_NONE &&
-				(k->priority > c->pause.priority || c->jobs.job[k->cursor].seq < c->pause.seq))
+			        (k->priority > c->pause.priority || c->jobs.job[k->cursor].seq < c->pause.seq))
 				k->cursor = c->jobs.job[k->cursor].next;
 		if (k->cursor != WZ_ID_NONE)
 			o->heap[o->n_heap++] = o->active[i];

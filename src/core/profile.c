@@ -9,9 +9,15 @@
 
 #define SHOWN 60u /* characters of the line that an error shows */
 
-static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
 
-static bool starts_char(char c) { return ((unsigned char)c & 0xc0) != 0x80; }
+static bool starts_char(char c)
+{
+	return ((unsigned char)c & 0xc0) != 0x80;
+}
 
 void wz_profile_init(struct wz_profile *p)
 {
@@ -142,7 +148,10 @@ struct finish {
 
 #define conflict(f, id, ...) ((f)->key = WZ_KEY_##id, wz_err_set((f)->err, -EINVAL, "Conflict", __VA_ARGS__))
 
-static bool given(const struct wz_profile *p, enum wz_profile_key_id k) { return p->given >> k & 1; }
+static bool given(const struct wz_profile *p, enum wz_profile_key_id k)
+{
+	return p->given >> k & 1;
+}
 
 static int finish_devices(struct finish *f)
 {

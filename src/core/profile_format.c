@@ -38,7 +38,10 @@ static void format_gpu_mem(const struct wz_profile *p, struct wz_buf *b)
 	wz_buf_addc(b, 'G');
 }
 
-static void format_gpu_mem_total(const struct wz_profile *p, struct wz_buf *b) { bytes(b, p->gpu_mem_total_bytes); }
+static void format_gpu_mem_total(const struct wz_profile *p, struct wz_buf *b)
+{
+	bytes(b, p->gpu_mem_total_bytes);
+}
 
 static void format_cu(const struct wz_profile *p, struct wz_buf *b)
 {
@@ -89,7 +92,10 @@ static void format_cpus(const struct wz_profile *p, struct wz_buf *b)
 		wz_milli_format(b, p->cpu_milli);
 }
 
-static void format_mem(const struct wz_profile *p, struct wz_buf *b) { bytes(b, p->mem_bytes); }
+static void format_mem(const struct wz_profile *p, struct wz_buf *b)
+{
+	bytes(b, p->mem_bytes);
+}
 
 static void format_time(const struct wz_profile *p, struct wz_buf *b)
 {

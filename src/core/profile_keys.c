@@ -278,7 +278,10 @@ static int set_cpus(struct wz_profile_ctx *x, struct wz_str v)
 	return 0;
 }
 
-static int set_mem(struct wz_profile_ctx *x, struct wz_str v) { return parse_bytes(x, v, &x->p->mem_bytes); }
+static int set_mem(struct wz_profile_ctx *x, struct wz_str v)
+{
+	return parse_bytes(x, v, &x->p->mem_bytes);
+}
 
 static int parse_time(struct wz_profile_ctx *x, struct wz_str v, uint64_t *ret)
 {
@@ -289,7 +292,10 @@ static int parse_time(struct wz_profile_ctx *x, struct wz_str v, uint64_t *ret)
 	return 0;
 }
 
-static int set_time(struct wz_profile_ctx *x, struct wz_str v) { return parse_time(x, v, &x->p->time_us); }
+static int set_time(struct wz_profile_ctx *x, struct wz_str v)
+{
+	return parse_time(x, v, &x->p->time_us);
+}
 
 static int set_tasks(struct wz_profile_ctx *x, struct wz_str v)
 {

@@ -131,7 +131,10 @@ int wz_shapes_intern(struct wz_shapes *t, const struct wz_shape *s, wz_shape_id 
 	return 0;
 }
 
-static int64_t div_up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+static int64_t div_up(int64_t a, int64_t b)
+{
+	return a / b + (a % b != 0);
+}
 
 /* As many devices as deliver the compute units and the total memory. One that is enough for the compute units gives the
  * share of itself that they are. */

@@ -6,7 +6,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-bool wz_tty_is(int fd) { return isatty(fd) == 1; }
+bool wz_tty_is(int fd)
+{
+	return isatty(fd) == 1;
+}
 
 unsigned wz_tty_width(int fd)
 {

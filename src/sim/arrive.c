@@ -19,8 +19,8 @@ void wz_arrivals_release(struct wz_arrivals *a)
 	wz_grow_free(a->mem, &a->task, &a->cap, sizeof(*a->task));
 }
 
-static int grow(const struct wz_sim_tasks *tasks, uint64_t demand, uint64_t mark, struct wz_rng *rng,
-                struct wz_arrivals *a)
+static int grow(
+        const struct wz_sim_tasks *tasks, uint64_t demand, uint64_t mark, struct wz_rng *rng, struct wz_arrivals *a)
 {
 	uint32_t originals = a->n;
 
@@ -30,22 +30,24 @@ static int grow(const struct wz_sim_tasks *tasks, uint64_t demand, uint64_t mark
 		const struct wz_sim_task *t = &tasks->task[pick];
 		if (demand + t->milli > mark)
 			return 0;
-		if (a->n == WZ_ARRIVALS_MAX) /* few tasks ask for a device: nearly every draw leaves the demand as it is */
+		if (a->n ==
+		        WZ_ARRIVALS_MAX) /* few tasks ask for a device: nearly every draw leaves the demand as it is */
 			return -E2BIG;
 		if (a->n + originals >= a->cap) {
 			uint32_t old = a->cap;
 			int r = wz_grow(a->mem, &a->task, &a->cap, old * 2, sizeof(*a->task));
 			if (r < 0)
 				return r;
-			memmove(&a->task[a->cap - originals], &a->task[old - originals], originals * sizeof(*a->task));
+			memmove(&a->task[a->cap - originals], &a->task[old - originals],
+			        originals * sizeof(*a->task));
 		}
 		a->task[a->n++] = pick;
 		demand += wz_task_gpu_milli(t);
 	}
 }
 
-static void thin(const struct wz_sim_tasks *tasks, uint64_t demand, uint64_t mark, struct wz_rng *rng,
-                 struct wz_arrivals *a)
+static void thin(
+        const struct wz_sim_tasks *tasks, uint64_t demand, uint64_t mark, struct wz_rng *rng, struct wz_arrivals *a)
 {
 	while (demand > mark && a->n) { /* the order of those that stay is kept */
 		uint32_t at = (uint32_t)wz_rng_below(rng, a->n);
@@ -90,17 +92,18 @@ static void sort(const struct wz_sim_tasks *tasks, enum wz_arrive_order order, s
 	}
 }
 
-int wz_arrivals_make(const struct wz_sim_tasks *tasks, uint64_t capacity_milli, uint64_t seed, const struct wz_mem *mem,
-                     struct wz_arrivals *ret)
+int wz_arrivals_make(const struct wz_sim_tasks *tasks, uint64_t capacity_milli, uint64_t seed,
+        const struct wz_mem *mem, struct wz_arrivals *ret)
 {
 	return wz_arrivals_make_ordered(tasks, capacity_milli, seed, WZ_ARRIVE_SHUFFLED, mem, ret);
 }
 
 int wz_arrivals_make_ordered(const struct wz_sim_tasks *tasks, uint64_t capacity_milli, uint64_t seed,
-                             enum wz_arrive_order order, const struct wz_mem *mem, struct wz_arrivals *ret)
+        enum wz_arrive_order order, const struct wz_mem *mem, struct wz_arrivals *ret)
 {
 	struct wz_arrivals a = {.mem = mem};
-	uint64_t demand = 0, mark = capacity_milli / 1000 * WZ_ARRIVE_MILLI + capacity_milli % 1000 * WZ_ARRIVE_MILLI / 1000;
+	uint64_t demand = 0,
+	         mark = capacity_milli / 1000 * WZ_ARRIVE_MILLI + capacity_milli % 1000 * WZ_ARRIVE_MILLI / 1000;
 	struct wz_rng rng;
 	int r = 0;
 

@@ -27,12 +27,16 @@ static int add_nodes(struct problem *p, const struct wz_sim_nodes *nodes, struct
 {
 	for (uint32_t i = 0; i < nodes->n; i++) {
 		const struct wz_ev_node *n = &nodes->node[i];
-		p->node[i] = (struct wz_bound_node){.cpu_milli = n->cpu_milli, .mem_bytes = n->mem_bytes,
-			.model = n->n_devices ? n->device[0].model.v : 0, .gpus = n->n_devices, .count = 1};
+		p->node[i] = (struct wz_bound_node){.cpu_milli = n->cpu_milli,
+		        .mem_bytes = n->mem_bytes,
+		        .model = n->n_devices ? n->device[0].model.v : 0,
+		        .gpus = n->n_devices,
+		        .count = 1};
 		for (uint32_t d = 0; d < n->n_devices; d++)
 			if (n->device[d].model.v != n->device[0].model.v || n->device[d].compute_milli != WZ_WHOLE)
 				return wz_err_set(err, -EOPNOTSUPP, "MixedNode", WZ_STR("node "), n->name,
-				                  WZ_STR(" has devices of several models or parts of devices: no bound is known"));
+				        WZ_STR(" has devices of several models or parts of devices: no bound is "
+				               "known"));
 	}
 	p->in.node = p->node;
 	p->in.n_nodes = nodes->n;
@@ -51,15 +55,19 @@ static uint32_t prefix(const struct wz_pack_input *in, const struct wz_arrivals 
 }
 
 static void add_tasks(struct problem *p, const struct wz_pack_input *in, const struct wz_arrivals *a,
-                      const struct wz_sim_bound_options *o, struct wz_sim_bound *b)
+        const struct wz_sim_bound_options *o, struct wz_sim_bound *b)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < in->tasks->n; i++) {
 		const struct wz_sim_task *t = &in->tasks->task[i];
-		p->shape[i] = (struct wz_bound_shape){.cpu_milli = t->cpu_milli, .mem_bytes = t->mem_bytes,
-			.devices = t->gpus, .milli = t->gpus ? t->milli : 0, .any_model = t->any_model,
-			.allowed = t->allowed, .forced = t->gpus == 0 && !o->cpu_optional};
+		p->shape[i] = (struct wz_bound_shape){.cpu_milli = t->cpu_milli,
+		        .mem_bytes = t->mem_bytes,
+		        .devices = t->gpus,
+		        .milli = t->gpus ? t->milli : 0,
+		        .any_model = t->any_model,
+		        .allowed = t->allowed,
+		        .forced = t->gpus == 0 && !o->cpu_optional};
 	}
 	for (uint32_t i = 0; i < b->tasks; i++) {
 		const struct wz_sim_task *t = &in->tasks->task[a->task[i]];
@@ -104,8 +112,8 @@ static int solve(struct problem *p, struct wz_sim_bound *b, struct wz_err *err)
 }
 
 int wz_sim_bound_solve(const struct wz_pack_input *in, const struct wz_arrivals *a, uint32_t percent,
-                       const struct wz_sim_bound_options *o, const struct wz_mem *mem, struct wz_sim_bound *ret,
-                       struct wz_err *err)
+        const struct wz_sim_bound_options *o, const struct wz_mem *mem, struct wz_sim_bound *ret,
+        struct wz_err *err)
 {
 	struct problem p = {.mem = mem, .n_nodes = in->nodes->n, .n_tasks = in->tasks->n};
 	struct wz_sim_bound b = {.percent = percent, .tasks = prefix(in, a, percent)};
@@ -148,13 +156,14 @@ static int one_seed(void *ctx, uint32_t item, uint32_t worker, struct wz_err *er
 	if (r < 0)
 		return wz_err_set(err, r, "OutOfMemory", WZ_STR("no memory for the arrivals"));
 	for (uint32_t i = 0; r == 0 && i < b->n_points; i++)
-		r = wz_sim_bound_solve(b->in, &a, b->percent[i], &b->o, x->mem, &x->ret[item * b->n_points + i], err);
+		r = wz_sim_bound_solve(
+		        b->in, &a, b->percent[i], &b->o, x->mem, &x->ret[item * b->n_points + i], err);
 	wz_arrivals_release(&a);
 	return r;
 }
 
-int wz_sim_bound_many(const struct wz_sim_bounds *b, const struct wz_mem *mem, struct wz_sim_bound *ret,
-                      struct wz_err *err)
+int wz_sim_bound_many(
+        const struct wz_sim_bounds *b, const struct wz_mem *mem, struct wz_sim_bound *ret, struct wz_err *err)
 {
 	struct shared x = {b, mem, ret};
 

@@ -69,7 +69,7 @@ uint64_t wz_churn_gap_us(const struct wz_pack_input *in, const struct wz_life *l
 	/* mean life x (demand of the list / pods) / (load x capacity) */
 	uint64_t room = scaled_capacity(in, load_permille);
 	uint64_t gap =
-		wz_umuldiv(wz_life_mean_us(life), demand_of_list(in->tasks), in->tasks->n * (room ? room : 1));
+	        wz_umuldiv(wz_life_mean_us(life), demand_of_list(in->tasks), in->tasks->n * (room ? room : 1));
 
 	return gap ? gap : 1;
 }
@@ -81,7 +81,8 @@ enum state { COMING, WAITING, RUNNING, GONE, REFUSED };
 struct rec {
 	uint64_t submit_us, life_us, wait_us;
 	uint32_t task, ns; /* ns: what its decision cost */
-	enum state state;
+	uint8_t state; /* enum state */
+	uint8_t batch; /* in which it arrived; WZ_CHURN_BATCHES: before the window */
 };
 
 struct coming {
@@ -203,8 +204,8 @@ static void do_tick(struct run *x)
 
 static struct wz_churn_tally *tally_of(const struct run *x, const struct rec *k)
 {
-	struct wz_churn_batch *b = batch_now(x);
-	return b ? &b->tally[wz_churn_class_of(x->in->tasks, &x->in->tasks->task[k->task])] : NULL;
+	enum wz_churn_class c = wz_churn_class_of(x->in->tasks, &x->in->tasks->task[k->task]);
+	return k->batch < WZ_CHURN_BATCHES ? &x->res->batch[k->batch].tally[c] : NULL;
 }
 
 static void count_arrived(struct run *x, const struct rec *k)
@@ -286,7 +287,7 @@ static int submit(struct run *x, uint64_t job, struct wz_err *err)
 	if (r == 0 && k->state == WAITING && !x->o->wait)
 		r = refuse(x, job, err);
 	else if (r == 0 && k->state == WAITING && x->o->patience_us &&
-		 push(x, (struct coming){.due_us = x->d.time_us + x->o->patience_us, .job = job}) < 0)
+	         push(x, (struct coming){.due_us = x->d.time_us + x->o->patience_us, .job = job}) < 0)
 		r = out_of_memory(err);
 	ns = wz_clock_monotonic_ns() - before;
 	k->ns = ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
@@ -297,7 +298,11 @@ static int submit(struct run *x, uint64_t job, struct wz_err *err)
 
 static int arrive(struct run *x, uint32_t task, uint64_t life_us, struct wz_err *err)
 {
-	struct rec k = {.submit_us = x->d.time_us, .life_us = life_us, .task = task};
+	const struct wz_churn_batch *b = batch_now(x);
+	struct rec k = {.submit_us = x->d.time_us,
+	        .life_us = life_us,
+	        .task = task,
+	        .batch = b ? (uint8_t)(b - x->res->batch) : WZ_CHURN_BATCHES};
 	int r = wz_grow(x->d.mem, &x->rec, &x->rec_cap, x->n_recs + 1, sizeof(*x->rec));
 
 	if (r < 0)
@@ -355,7 +360,7 @@ static int start(struct run *x, struct wz_err *err)
 	x->until_us = x->from_us + x->tick_us * TICKS * WZ_CHURN_BATCHES;
 	if (x->until_us / x->gap_us > WZ_CHURN_JOBS_MAX)
 		return wz_err_set(
-			err, -E2BIG, "TooMany", WZ_STR("more than 100 million jobs in one run: a shorter window?"));
+		        err, -E2BIG, "TooMany", WZ_STR("more than 100 million jobs in one run: a shorter window?"));
 	for (uint32_t i = 0; i < x->in->nodes->n; i++)
 		x->cpu_capacity += (uint64_t)x->in->nodes->node[i].cpu_milli;
 	return wz_drive_open(&x->d, &o, err);
@@ -451,7 +456,7 @@ static int finish(struct run *x, struct wz_err *err)
 	for (uint32_t i = 0; i < x->in->tasks->n; i++)
 		cpu += cpu_milli(x->in->tasks, &x->in->tasks->task[i]);
 	res->cpu_load = x->o->load_permille / 10.0 * (double)cpu / (double)demand_of_list(x->in->tasks) *
-			(double)x->in->capacity_milli / (double)(x->cpu_capacity ? x->cpu_capacity : 1);
+	                (double)x->in->capacity_milli / (double)(x->cpu_capacity ? x->cpu_capacity : 1);
 	wz_core_stats(x->d.core, &stats);
 	res->evaluations = stats.evaluations;
 	res->jobs = x->n_recs;
@@ -462,12 +467,12 @@ static int finish(struct run *x, struct wz_err *err)
 }
 
 int wz_churn_run(const struct wz_pack_input *in, const struct wz_churn_options *o, const struct wz_mem *mem,
-	struct wz_churn_result *ret, struct wz_err *err)
+        struct wz_churn_result *ret, struct wz_err *err)
 {
 	struct run x = {.in = in,
-		.o = o,
-		.res = ret,
-		.d = {.nodes = in->nodes, .tasks = in->tasks, .typical = &in->typical, .mem = mem}};
+	        .o = o,
+	        .res = ret,
+	        .d = {.nodes = in->nodes, .tasks = in->tasks, .typical = &in->typical, .mem = mem}};
 	struct wz_drive_watch watch;
 	int r;
 

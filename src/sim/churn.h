@@ -38,8 +38,8 @@ struct wz_churn_options {
 	bool check;           /* all invariants after every event: slow */
 };
 
-/* One class over one batch of the window. Refused: turned away, or out of patience, in the batch. Milli are of devices,
- * of CPUs for the class cpu; so are hours. */
+/* What arrived of one class in one batch of the window, and what of that was refused until the end of the run: turned
+ * away, or out of patience. Milli are of devices, of CPUs for the class cpu; so are hours. */
 struct wz_churn_tally {
 	uint64_t arrived, refused;
 	uint64_t asked_milli, refused_milli;

@@ -6,8 +6,8 @@
 #include <math.h>
 
 const char *const wz_churn_metric_name[WZ_CHURN_METRICS] = {"allocated_pct", "cpu_allocated_pct", "fragmented_pct",
-	"frag_ratio_pct", "refused_jobs_pct", "refused_hours_pct", "refused_hours_drawn_pct", "wait_mean_min",
-	"wait_p95_min"};
+        "frag_ratio_pct", "refused_jobs_pct", "refused_hours_pct", "refused_hours_drawn_pct", "wait_mean_min",
+        "wait_p95_min"};
 
 static uint32_t seeds_of(const struct wz_churnset *s)
 {
@@ -136,12 +136,12 @@ double wz_churn_value(const struct wz_churn_result *r, enum wz_churn_metric m, u
 	if (m == WZ_CHURN_REFUSED_JOBS)
 		return percent((double)t.refused, (double)t.arrived);
 	return m == WZ_CHURN_REFUSED_HOURS ? percent((double)t.refused_milli, (double)t.asked_milli)
-					   : percent(t.refused_h, t.asked_h);
+	                                   : percent(t.refused_h, t.asked_h);
 }
 
 /* Of one run, less that of the first placement's when asked. */
 static double value_of(const struct wz_churnset *s, uint32_t placement, bool less_first, enum wz_churn_metric m,
-	unsigned class, uint32_t seed, unsigned batch)
+        unsigned class, uint32_t seed, unsigned batch)
 {
 	double v = wz_churn_value(&s->result[placement * seeds_of(s) + seed], m, class, batch);
 
@@ -150,7 +150,7 @@ static double value_of(const struct wz_churnset *s, uint32_t placement, bool les
 
 /* Over the seeds; with one seed the half width is that of the batches. */
 static struct wz_interval interval(
-	const struct wz_churnset *s, uint32_t placement, bool less_first, enum wz_churn_metric m, unsigned class)
+        const struct wz_churnset *s, uint32_t placement, bool less_first, enum wz_churn_metric m, unsigned class)
 {
 	struct wz_sample runs = {0}, batches = {0};
 	struct wz_interval x;
@@ -166,13 +166,13 @@ static struct wz_interval interval(
 }
 
 struct wz_interval wz_churnset_mean(
-	const struct wz_churnset *s, uint32_t placement, enum wz_churn_metric m, unsigned class)
+        const struct wz_churnset *s, uint32_t placement, enum wz_churn_metric m, unsigned class)
 {
 	return interval(s, placement, false, m, class);
 }
 
 struct wz_interval wz_churnset_difference(
-	const struct wz_churnset *s, uint32_t placement, enum wz_churn_metric m, unsigned class)
+        const struct wz_churnset *s, uint32_t placement, enum wz_churn_metric m, unsigned class)
 {
 	return interval(s, placement, true, m, class);
 }
@@ -254,7 +254,7 @@ void wz_churnset_jsonl_run(const struct wz_churnset *s, uint32_t run, struct wz_
 	json_u64(b, "seed", s->seed_from + run % seeds_of(s));
 	for (unsigned m = 0; m < WZ_CHURN_REFUSED_JOBS; m++)
 		wz_fig_json(b, wz_churn_metric_name[m],
-			wz_churn_value(r, (enum wz_churn_metric)m, 0, WZ_CHURN_BATCHES), 4);
+		        wz_churn_value(r, (enum wz_churn_metric)m, 0, WZ_CHURN_BATCHES), 4);
 	json_counts(b, r, "arrived", false);
 	json_counts(b, r, "refused", true);
 	for (unsigned m = WZ_CHURN_REFUSED_JOBS; m < (s->base.wait ? WZ_CHURN_METRICS : WZ_CHURN_WAIT_MEAN); m++)
@@ -280,7 +280,7 @@ void wz_churnset_jsonl_run(const struct wz_churnset *s, uint32_t run, struct wz_
 
 /* {"mean":v,"half":v,"less_first":v,"less_first_half":v} */
 static void json_interval(const struct wz_churnset *s, uint32_t p, enum wz_churn_metric m, unsigned class,
-	const char *key, struct wz_buf *b)
+        const char *key, struct wz_buf *b)
 {
 	struct wz_interval v = wz_churnset_mean(s, p, m, class), d = wz_churnset_difference(s, p, m, class);
 
@@ -350,9 +350,9 @@ static double waiting(const struct wz_churnset *s, uint32_t p, bool last)
 static void table_reject(const struct wz_churnset *s, struct wz_buf *b)
 {
 	wz_buf_addz(b,
-		"                         allocated, %   fragments   refused device-hours, % of those offered\n"
-		"placement                    +- 95 %           %          all +- 95 %   less the first      "
-		"cpu  share      1      2      4      8   us/decision\n");
+	        "                         allocated, %   fragments   refused device-hours, % of those offered\n"
+	        "placement                    +- 95 %           %          all +- 95 %   less the first      "
+	        "cpu  share      1      2      4      8   us/decision\n");
 	for (uint32_t p = 0; p < s->n_placements; p++) {
 		size_t from = b->len;
 		wz_buf_addz(b, s->placement[p]);
@@ -371,8 +371,8 @@ static void table_reject(const struct wz_churnset *s, struct wz_buf *b)
 static void table_wait(const struct wz_churnset *s, struct wz_buf *b)
 {
 	wz_buf_addz(b, "                         allocated, %      waiting jobs   wait in minutes: mean / 95th "
-		       "percentile\n"
-		       "placement                    +- 95 %     first     last     all +- 95 %");
+	               "percentile\n"
+	               "placement                    +- 95 %     first     last     all +- 95 %");
 	for (unsigned c = 0; c < WZ_CHURN_CLASSES; c++) {
 		for (size_t i = wz_str(wz_churn_class_name[c]).len; i < 15; i++)
 			wz_buf_addc(b, ' ');
@@ -439,8 +439,8 @@ void wz_churnset_csv(const struct wz_churnset *s, bool header, struct wz_buf *b)
 {
 	if (header)
 		wz_buf_addz(b,
-			"trace,load_pct,placement,seed,batch,class,arrived,refused,asked_milli,refused_milli,"
-			"allocated_pct,fragmented_pct\n");
+		        "trace,load_pct,placement,seed,batch,class,arrived,refused,asked_milli,refused_milli,"
+		        "allocated_pct,fragmented_pct\n");
 	for (uint32_t run = 0; run < wz_churnset_runs(s); run++)
 		for (unsigned batch = 0; batch < WZ_CHURN_BATCHES; batch++)
 			for (unsigned c = 0; c < WZ_CHURN_CLASSES; c++)

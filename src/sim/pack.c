@@ -15,7 +15,10 @@ const char *const wz_idle_name[WZ_IDLE_REASONS] = {"remainder", "no-cpu", "open"
 
 static enum wz_pack_class class_of(const struct wz_sim_task *t)
 {
-	return t->gpus == 0 ? WZ_PACK_CPU : t->gpus > 1 ? WZ_PACK_MULTI : t->milli < WZ_WHOLE ? WZ_PACK_SHARE : WZ_PACK_ONE;
+	return t->gpus == 0          ? WZ_PACK_CPU
+	       : t->gpus > 1         ? WZ_PACK_MULTI
+	       : t->milli < WZ_WHOLE ? WZ_PACK_SHARE
+	                             : WZ_PACK_ONE;
 }
 
 /* ---- input ---- */
@@ -48,7 +51,7 @@ static int typical_cpu(const struct wz_sim_tasks *tasks, const struct wz_mem *me
 }
 
 int wz_pack_input_make(const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *tasks, const struct wz_mem *mem,
-                       struct wz_pack_input *ret, struct wz_err *err)
+        struct wz_pack_input *ret, struct wz_err *err)
 {
 	struct wz_pack_input in = {.nodes = nodes, .tasks = tasks};
 	uint64_t demand = 0;
@@ -90,7 +93,7 @@ struct run {
 	double power_in[WZ_PACK_PERCENT + 1], price_in[WZ_PACK_PERCENT + 1];
 	const struct wz_sim_task *now; /* the one that arrives */
 	uint32_t explained;
-	uint32_t *sample;          /* ns of each decision */
+	uint32_t *sample; /* ns of each decision */
 	uint32_t n_samples;
 };
 
@@ -143,12 +146,18 @@ static int say_why(void *ctx, const struct wz_effect *e, struct wz_err *err)
 
 static int start(struct run *x, uint32_t n_arrivals, struct wz_err *err)
 {
-	struct wz_drive_options o = {.placement = x->o->placement, .seed = x->o->seed, .no_index = x->o->no_index,
-		.track = !x->o->no_curves, .draw = x->o->draw, .faults = x->o->faults,
-		.before = x->o->explain ? say_why : NULL, .before_ctx = x};
+	struct wz_drive_options o = {.placement = x->o->placement,
+	        .seed = x->o->seed,
+	        .no_index = x->o->no_index,
+	        .track = !x->o->no_curves,
+	        .draw = x->o->draw,
+	        .faults = x->o->faults,
+	        .before = x->o->explain ? say_why : NULL,
+	        .before_ctx = x};
 	int r;
 
-	x->d = (struct wz_drive){.nodes = x->in->nodes, .tasks = x->in->tasks, .typical = &x->in->typical, .mem = x->mem};
+	x->d = (struct wz_drive){
+	        .nodes = x->in->nodes, .tasks = x->in->tasks, .typical = &x->in->typical, .mem = x->mem};
 	x->sample = wz_mem_alloc(x->mem, (n_arrivals + 1) * sizeof(*x->sample));
 	if (!x->sample)
 		return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for a run"));
@@ -183,14 +192,14 @@ static int check_refusal(const struct run *x, const struct wz_sim_task *t, uint6
 		return 0;
 	for (uint32_t i = 0; i < m->n_nodes; i++)
 		if (fits_plainly(m, &m->node[i], t))
-			return wz_err_set(err, -EUCLEAN, "RefusedThoughFits", t->name, WZ_STR(" is refused but fits on "),
-			                  x->in->nodes->node[i].name);
+			return wz_err_set(err, -EUCLEAN, "RefusedThoughFits", t->name,
+			        WZ_STR(" is refused but fits on "), x->in->nodes->node[i].name);
 	return 0;
 }
 
 /* One arrival, all that the core does for it. Not inlined, so that bench/run can count its instructions by name. */
-__attribute__((noinline)) static int arrive(struct run *x, const struct wz_sim_task *t, uint64_t job, bool *ret_started,
-                                            struct wz_err *err)
+__attribute__((noinline)) static int arrive(
+        struct run *x, const struct wz_sim_task *t, uint64_t job, bool *ret_started, struct wz_err *err)
 {
 	int r;
 
@@ -327,7 +336,8 @@ static int loop(struct run *x, const struct wz_arrivals *a, struct wz_pack_resul
 		int r;
 
 		if (x->o->stop && atomic_load_explicit(x->o->stop, memory_order_relaxed))
-			return wz_err_set(err, -EINTR, "Interrupted", WZ_STR("interrupted before the run was done"));
+			return wz_err_set(
+			        err, -EINTR, "Interrupted", WZ_STR("interrupted before the run was done"));
 		x->d.time_us += ARRIVAL_US;
 		r = arrive(x, t, i + 1, &started, err);
 		ns = wz_clock_monotonic_ns() - before;
@@ -347,7 +357,7 @@ static int loop(struct run *x, const struct wz_arrivals *a, struct wz_pack_resul
 }
 
 int wz_pack_run(const struct wz_pack_input *in, const struct wz_pack_options *o, const struct wz_mem *mem,
-                struct wz_pack_result *ret, struct wz_err *err)
+        struct wz_pack_result *ret, struct wz_err *err)
 {
 	struct run x = {.in = in, .o = o, .mem = mem};
 	struct wz_arrivals made = {.mem = mem};
@@ -360,8 +370,9 @@ int wz_pack_run(const struct wz_pack_input *in, const struct wz_pack_options *o,
 		a = &made;
 	}
 	if (r == -E2BIG)
-		return wz_err_set(err, r, "TooMany", WZ_STR("more than 33554432 arrivals would be needed to fill the devices: "
-		                                            "too few tasks ask for one"));
+		return wz_err_set(err, r, "TooMany",
+		        WZ_STR("more than 33554432 arrivals would be needed to fill the devices: "
+		               "too few tasks ask for one"));
 	if (r < 0)
 		return wz_err_set(err, r, "OutOfMemory", WZ_STR("no memory for the arrivals"));
 	r = start(&x, a->n, err);

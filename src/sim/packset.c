@@ -61,16 +61,22 @@ void wz_packset_release(struct wz_packset *s, const struct wz_mem *mem)
 static const double *curve_of(const struct wz_pack_result *r, enum wz_curve curve)
 {
 	switch (curve) {
-	case WZ_CURVE_ALLOCATED: return r->allocated;
-	case WZ_CURVE_FRAGMENTED: return r->fragmented;
-	case WZ_CURVE_FRAG_RATIO: return r->frag_ratio;
-	case WZ_CURVE_POWER: return r->power_w;
-	case WZ_CURVE_PRICE: return r->price_usd;
+	case WZ_CURVE_ALLOCATED:
+		return r->allocated;
+	case WZ_CURVE_FRAGMENTED:
+		return r->fragmented;
+	case WZ_CURVE_FRAG_RATIO:
+		return r->frag_ratio;
+	case WZ_CURVE_POWER:
+		return r->power_w;
+	case WZ_CURVE_PRICE:
+		return r->price_usd;
 	}
 	return r->allocated;
 }
 
-struct wz_spread wz_packset_point(const struct wz_packset *s, uint32_t placement, enum wz_curve curve, unsigned percent)
+struct wz_spread wz_packset_point(
+        const struct wz_packset *s, uint32_t placement, enum wz_curve curve, unsigned percent)
 {
 	struct wz_spread x = {.mean = 0, .min = (double)INFINITY, .max = -(double)INFINITY};
 	double sq = 0;
@@ -161,7 +167,10 @@ static void name_cell(struct wz_buf *b, const char *name, size_t width)
 	wz_fig_pad(b, from, width);
 }
 
-uint32_t wz_packset_name_width(const struct wz_packset *s) { return (uint32_t)name_width(s); }
+uint32_t wz_packset_name_width(const struct wz_packset *s)
+{
+	return (uint32_t)name_width(s);
+}
 
 void wz_packset_table(const struct wz_packset *s, struct wz_buf *b)
 {
@@ -172,7 +181,8 @@ void wz_packset_table(const struct wz_packset *s, struct wz_buf *b)
 	wz_fig_pad(b, b->len, width + 1);
 	wz_buf_addz(b, "GPU allocated, % of capacity, at arrivals of      fragments  refused at 130 %\n");
 	name_cell(b, "placement", width);
-	wz_buf_addz(b, "    90 %       95 %      100 %      130 %   +-sd     at 100 %   cpu share   one multi   us/decision\n");
+	wz_buf_addz(b, "    90 %       95 %      100 %      130 %   +-sd     at 100 %   cpu share   one multi   "
+	               "us/decision\n");
 	for (uint32_t p = 0; p < s->n_placements; p++) {
 		const struct wz_pack_result *r = &s->result[p * seeds_of(s)];
 		double rejected[WZ_PACK_CLASSES] = {0}, ns = 0, decisions = 0;
@@ -200,11 +210,14 @@ void wz_packset_draw_table(const struct wz_packset *s, struct wz_buf *b)
 	size_t width = name_width(s);
 
 	wz_fig_pad(b, b->len, width + 1);
-	wz_buf_addz(b, "power of all nodes, kW, at arrivals of     price of devices in use, USD/h     of a held GPU, at 100 %\n");
+	wz_buf_addz(b, "power of all nodes, kW, at arrivals of     price of devices in use, USD/h     of a held "
+	               "GPU, at 100 %\n");
 	name_cell(b, "placement", width);
-	wz_buf_addz(b, "    50 %    90 %   100 %   130 %          50 %    90 %   100 %   130 %             W     USD/h\n");
+	wz_buf_addz(b,
+	        "    50 %    90 %   100 %   130 %          50 %    90 %   100 %   130 %             W     USD/h\n");
 	for (uint32_t p = 0; p < s->n_placements; p++) {
-		double held = wz_packset_point(s, p, WZ_CURVE_ALLOCATED, 100).mean * (double)s->in->capacity_milli / 1e5;
+		double held =
+		        wz_packset_point(s, p, WZ_CURVE_ALLOCATED, 100).mean * (double)s->in->capacity_milli / 1e5;
 		name_cell(b, s->placement[p], width);
 		for (unsigned i = 0; i < 4; i++)
 			wz_fig_cell(b, wz_packset_point(s, p, WZ_CURVE_POWER, points[i]).mean / 1e3, 1, 8);

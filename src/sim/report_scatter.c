@@ -12,7 +12,9 @@
 #define PW (W - LEFT - 128)
 #define PH (H - TOP - 52)
 
-struct axis { double lo, hi, step; };
+struct axis {
+	double lo, hi, step;
+};
 struct field {
 	enum wz_curve curve;
 	double scale; /* from the curve's unit to the axis' */
@@ -67,8 +69,14 @@ static void close_axis(struct axis *a)
 	a->hi = a->step * ceil((a->hi + room) / a->step);
 }
 
-static double px(const struct field *f, double v) { return LEFT + (v - f->x.lo) / (f->x.hi - f->x.lo) * PW; }
-static double py(const struct field *f, double v) { return TOP + PH - (v - f->y.lo) / (f->y.hi - f->y.lo) * PH; }
+static double px(const struct field *f, double v)
+{
+	return LEFT + (v - f->x.lo) / (f->x.hi - f->x.lo) * PW;
+}
+static double py(const struct field *f, double v)
+{
+	return TOP + PH - (v - f->y.lo) / (f->y.hi - f->y.lo) * PH;
+}
 
 static void text_at(struct wz_rep *p, double x, double y, const char *class)
 {
@@ -124,7 +132,8 @@ static void axes(struct wz_rep *p, const struct field *f)
 static void legend(struct wz_rep *p)
 {
 	for (uint32_t i = 0; i < p->v.n && i * 17 < PH; i++) {
-		const char *name = wz_rep_placement(p, i), *parameters = strlen(name) > 12 ? strchr(name, ':') : NULL;
+		const char *name = wz_rep_placement(p, i),
+		           *parameters = strlen(name) > 12 ? strchr(name, ':') : NULL;
 		wz_rep_z(p, "<circle r=\"3.4\"");
 		wz_rep_attr(p, "cx", LEFT + PW + 22);
 		wz_rep_attr(p, "cy", TOP + 17 * i);
@@ -160,8 +169,10 @@ static void points(struct wz_rep *p, const struct field *f)
 
 void wz_rep_scatter(struct wz_rep *p, bool price)
 {
-	struct field f = {.curve = price ? WZ_CURVE_PRICE : WZ_CURVE_POWER, .scale = price ? 1 : 1e-3,
-		.x = {(double)INFINITY, -(double)INFINITY, 1}, .y = {(double)INFINITY, -(double)INFINITY, 1}};
+	struct field f = {.curve = price ? WZ_CURVE_PRICE : WZ_CURVE_POWER,
+	        .scale = price ? 1 : 1e-3,
+	        .x = {(double)INFINITY, -(double)INFINITY, 1},
+	        .y = {(double)INFINITY, -(double)INFINITY, 1}};
 
 	for (uint32_t i = 0; i < p->v.n; i++) {
 		widen(&f.x, along(p, i, f.curve) * f.scale);
@@ -170,7 +181,8 @@ void wz_rep_scatter(struct wz_rep *p, bool price)
 	close_axis(&f.x);
 	close_axis(&f.y);
 	wz_rep_z(p, "<div class=\"scroll\" tabindex=\"0\"><div class=\"half\">");
-	wz_rep_svg_open(p, price ? "price" : "power", W, H, price ? WZ_T_FIG_PRICE : WZ_T_FIG_POWER, WZ_T_FIG_DRAW_DESC);
+	wz_rep_svg_open(
+	        p, price ? "price" : "power", W, H, price ? WZ_T_FIG_PRICE : WZ_T_FIG_POWER, WZ_T_FIG_DRAW_DESC);
 	axes(p, &f);
 	points(p, &f);
 	legend(p);

@@ -308,7 +308,8 @@ static void ablation_row(struct wz_rep *p, const struct wz_packset *s, uint32_t 
 	wz_rep_text(p, wz_str(s->placement[variant]));
 	wz_rep_z(p, "</th>");
 	for (unsigned i = 0; i < WZ_ARRAY_LEN(ablation_points); i++)
-		cell(p, wz_rep_fix(&a, wz_packset_point(s, variant, WZ_CURVE_ALLOCATED, ablation_points[i]).mean, 2));
+		cell(p, wz_rep_fix(
+		                &a, wz_packset_point(s, variant, WZ_CURVE_ALLOCATED, ablation_points[i]).mean, 2));
 	if (variant == 0) {
 		wz_rep_z(p, "<td></td></tr>");
 		return;

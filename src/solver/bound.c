@@ -307,7 +307,10 @@ static int solve_levels(
 }
 
 /* Any placement holds whole milli, so the LP's value may be rounded down; the margin is for the sums in floating point. */
-static int64_t floor_milli(double devices) { return devices > 0 ? (int64_t)(devices * WZ_WHOLE + 1e-3) : 0; }
+static int64_t floor_milli(double devices)
+{
+	return devices > 0 ? (int64_t)(devices * WZ_WHOLE + 1e-3) : 0;
+}
 
 static int64_t micro(double v)
 {

@@ -67,13 +67,31 @@ struct lp {
 	uint32_t col_n, col_cap_len;
 };
 
-static uint32_t row_cpu(const struct lp *lp, uint32_t t) { return lp->p->n_items + 3 * t; }
-static uint32_t row_mem(const struct lp *lp, uint32_t t) { return lp->p->n_items + 3 * t + 1; }
-static uint32_t row_device(const struct lp *lp, uint32_t t) { return lp->p->n_items + 3 * t + 2; }
-static double gib(int64_t bytes) { return (double)bytes / (1024.0 * 1024.0 * MIB_PER_GIB); }
+static uint32_t row_cpu(const struct lp *lp, uint32_t t)
+{
+	return lp->p->n_items + 3 * t;
+}
+static uint32_t row_mem(const struct lp *lp, uint32_t t)
+{
+	return lp->p->n_items + 3 * t + 1;
+}
+static uint32_t row_device(const struct lp *lp, uint32_t t)
+{
+	return lp->p->n_items + 3 * t + 2;
+}
+static double gib(int64_t bytes)
+{
+	return (double)bytes / (1024.0 * 1024.0 * MIB_PER_GIB);
+}
 
-static bool is_whole(const struct bound_item *s) { return s->devices > 0 && s->milli == WZ_WHOLE; }
-static double gpu_value(const struct bound_item *s) { return (double)s->devices * s->milli / WZ_WHOLE; }
+static bool is_whole(const struct bound_item *s)
+{
+	return s->devices > 0 && s->milli == WZ_WHOLE;
+}
+static double gpu_value(const struct bound_item *s)
+{
+	return (double)s->devices * s->milli / WZ_WHOLE;
+}
 
 /* The dual feasible function u^(k) of Fekete and Schepers (2001) at devices / gpus: whatever set of whole-device tasks
  * fits a node together has weights of at most 1 in sum. Where k x devices <= gpus < (k + 1) x devices and devices does

@@ -13,7 +13,8 @@ static struct wz_str words(struct world *w, uint64_t job, char *scratch, size_t 
 	before = wz_core_digest(w->c);
 	for (uint32_t i = 0; i < w->plan.n; i++)
 		if (w->plan.effect[i].kind == WZ_EF_START && w->plan.effect[i].job == job)
-			tap_eq_i64(wz_core_explain_choice(w->c, &w->plan.effect[i], &b, &w->err), 0, "%s", w->err.text);
+			tap_eq_i64(wz_core_explain_choice(w->c, &w->plan.effect[i], &b, &w->err), 0, "%s",
+			        w->err.text);
 	tap_ok(wz_core_digest(w->c) == before, "explaining changes nothing");
 	for (uint32_t i = 0; i < w->plan.n; i++)
 		apply_effect(w, &w->plan.effect[i]);
@@ -38,14 +39,21 @@ static void test_share(void)
 	node_of(&w, 0, 2, "T4");
 	teach(&w, 1000, 20, "gpu-share=50% cpus=2");
 	submit(&w, 1, "gpu-share=50% cpus=2");
-	tap_eq_str(words(&w, 1, scratch, sizeof(scratch)), WZ_STR("It strands no device, leaves 0.50 of device 0, no remainder below the smallest expected "
-	        "share. No other node could take it. Nodes that could take it: 1."), "the first half");
+	tap_eq_str(words(&w, 1, scratch, sizeof(scratch)),
+	        WZ_STR("It strands no device, leaves 0.50 of device 0, no remainder below the smallest expected "
+	               "share. No other node could take it. Nodes that could take it: 1."),
+	        "the first half");
 	submit(&w, 2, "gpu-share=50% cpus=2");
-	tap_eq_str(words(&w, 2, scratch, sizeof(scratch)), WZ_STR("It strands no device, fills device 0 exactly. No other node could take it. Nodes that could "
-	        "take it: 1."), "the second half");
+	tap_eq_str(words(&w, 2, scratch, sizeof(scratch)),
+	        WZ_STR("It strands no device, fills device 0 exactly. No other node could take it. Nodes that "
+	               "could "
+	               "take it: 1."),
+	        "the second half");
 	submit(&w, 3, "gpu-share=70% cpus=2");
-	tap_eq_str(words(&w, 3, scratch, sizeof(scratch)), WZ_STR("It strands no device, leaves 0.30 of device 1, less than the smallest expected share. No "
-	        "other node could take it. Nodes that could take it: 1."), "0.3 is left");
+	tap_eq_str(words(&w, 3, scratch, sizeof(scratch)),
+	        WZ_STR("It strands no device, leaves 0.30 of device 1, less than the smallest expected share. No "
+	               "other node could take it. Nodes that could take it: 1."),
+	        "0.3 is left");
 	world_free(&w);
 }
 
@@ -62,9 +70,11 @@ static void test_scarce(void)
 	node_of(&w, 3, 2, "T4");
 	teach(&w, 1000, 40, "gpus=8 cpus=32");
 	submit(&w, 1, "gpus=1 cpus=4");
-	tap_eq_str(words(&w, 1, scratch, sizeof(scratch)), WZ_STR("It strands no device. Not nAd: as good but for the order. Not nAb: worse by 0.61 devices: "
-	        "scarcity 0.61; spares 2 nodes that alone can hold 8-device tasks with 32 CPU. Nodes that "
-	        "could take it: 4."), "a single device goes to a small node");
+	tap_eq_str(words(&w, 1, scratch, sizeof(scratch)),
+	        WZ_STR("It strands no device. Not nAd: as good but for the order. Not nAb: worse by 0.61 devices: "
+	               "scarcity 0.61; spares 2 nodes that alone can hold 8-device tasks with 32 CPU. Nodes that "
+	               "could take it: 4."),
+	        "a single device goes to a small node");
 	world_free(&w);
 }
 
@@ -75,15 +85,22 @@ static void test_cpu_only(void)
 	char scratch[2048];
 
 	world_init(&w);
-	node_like(&w, 0, 2, (struct dev[]){{.model = "T4"}, {.model = "T4"}}, (struct wz_ev_node){.cpu_milli = 16000});
-	node_like(&w, 1, 2, (struct dev[]){{.model = "T4"}, {.model = "T4"}}, (struct wz_ev_node){.cpu_milli = 96000});
+	node_like(&w, 0, 2, (struct dev[]){{.model = "T4"}, {.model = "T4"}},
+	        (struct wz_ev_node){.cpu_milli = 16000});
+	node_like(&w, 1, 2, (struct dev[]){{.model = "T4"}, {.model = "T4"}},
+	        (struct wz_ev_node){.cpu_milli = 96000});
 	teach(&w, 1000, 20, "gpus=1 cpus=8");
 	submit(&w, 1, "cpus=8");
-	tap_eq_str(words(&w, 1, scratch, sizeof(scratch)), WZ_STR("It strands no device. Not nAa: worse by 3.23 devices: stranding 0.77, order 2.46; keeps CPU "
-	        "beside devices that can be sold. Nodes that could take it: 2."), "to the node with CPU to spare");
+	tap_eq_str(words(&w, 1, scratch, sizeof(scratch)),
+	        WZ_STR("It strands no device. Not nAa: worse by 3.23 devices: stranding 0.77, order 2.46; keeps "
+	               "CPU "
+	               "beside devices that can be sold. Nodes that could take it: 2."),
+	        "to the node with CPU to spare");
 	submit(&w, 2, "cpus=80");
-	tap_eq_str(words(&w, 2, scratch, sizeof(scratch)), WZ_STR("It leaves 1.23 devices more without CPU to sell them with. No other node could take it. "
-	        "Nodes that could take it: 1."), "where alone it fits");
+	tap_eq_str(words(&w, 2, scratch, sizeof(scratch)),
+	        WZ_STR("It leaves 1.23 devices more without CPU to sell them with. No other node could take it. "
+	               "Nodes that could take it: 1."),
+	        "where alone it fits");
 	world_free(&w);
 }
 
@@ -96,8 +113,11 @@ static void test_terms(void)
 	node_of(&w, 0, 2, "T4");
 	node_of(&w, 1, 2, "V100-SXM2-16GB");
 	submit(&w, 1, "gpus=1 cpus=4");
-	tap_eq_str(words(&w, 1, scratch, sizeof(scratch)), WZ_STR("It strands no device, draws 165 W more, costs 0.98 USD an hour more. Not nAb: worse by 4.07 "
-	        "devices: power 2.10, price 1.97. Nodes that could take it: 2."), "watts and dollars");
+	tap_eq_str(words(&w, 1, scratch, sizeof(scratch)),
+	        WZ_STR("It strands no device, draws 165 W more, costs 0.98 USD an hour more. Not nAb: worse by "
+	               "4.07 "
+	               "devices: power 2.10, price 1.97. Nodes that could take it: 2."),
+	        "watts and dollars");
 	world_free(&w);
 }
 

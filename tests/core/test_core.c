@@ -1236,7 +1236,7 @@ static bool moody_prepare(void *state, const struct wz_policy_ctx *ctx)
 }
 
 static int64_t moody_score(
-	const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape, const struct wz_view *v)
+        const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape, const struct wz_view *v)
 {
 	uint32_t epoch = *(const uint32_t *)state;
 	(void)ctx, (void)shape;
@@ -1254,9 +1254,14 @@ static int64_t moody_weight(const void *state, const struct wz_shape *shape)
 /* Epochs void scores but not what fits; refusals pass; equal states are scored once: the index changes no choice. */
 static void test_index_epochs(void)
 {
-	static const char *const ask[] = {"gpu-share=25%", "gpus=1", "gpu-share=50% gpu-mem=12Gi", "cpus=9", "gpus=2"};
-	struct wz_policy moody = {.name = "moody", .summary = "x", .state_size = sizeof(uint32_t),
-		.prepare = moody_prepare, .score = moody_score, .order_weight = moody_weight};
+	static const char *const ask[] = {
+	        "gpu-share=25%", "gpus=1", "gpu-share=50% gpu-mem=12Gi", "cpus=9", "gpus=2"};
+	struct wz_policy moody = {.name = "moody",
+	        .summary = "x",
+	        .state_size = sizeof(uint32_t),
+	        .prepare = moody_prepare,
+	        .score = moody_score,
+	        .order_weight = moody_weight};
 	uint64_t digest[3] = {0};
 
 	for (unsigned k = 0; k < 3; k++) { /* index and memo, index alone, neither */

@@ -68,7 +68,10 @@ static void state_mix(struct world *w, const struct wz_shape *s, uint32_t weight
 	w->demand.stated = (void *)w->stated;
 }
 
-static const struct wz_policy *find(const char *name) { return wz_policy_find(wz_str(name)); }
+static const struct wz_policy *find(const char *name)
+{
+	return wz_policy_find(wz_str(name));
+}
 
 static int64_t score_of(struct world *w, const char *name, struct wz_shape s)
 {
@@ -302,7 +305,10 @@ static int64_t slow_score(long double x, bool *ret_near)
 	return (int64_t)s;
 }
 
-static uint32_t pick(struct wz_rng *r, uint32_t n) { return (uint32_t)wz_rng_below(r, n); }
+static uint32_t pick(struct wz_rng *r, uint32_t n)
+{
+	return (uint32_t)wz_rng_below(r, n);
+}
 
 static struct wz_shape random_shape(struct wz_rng *r)
 {
@@ -455,9 +461,11 @@ static void test_jigsaw(void)
 	tap_ok(p->prepare(w.state, &w.ctx), "learned");
 	w.node[0].order = 1u << 31;
 	/* stranded 4 - 24/10.178 = 1.642 devices -> 3 - 18/10.178 = 1.2315: 26,902 in Q16 */
-	tap_eq_i64(score_of(&w, "jigsaw", pod), 1000 * (26902 - 2 * order - p3 / 2), "a pod frees stranded devices");
+	tap_eq_i64(
+	        score_of(&w, "jigsaw", pod), 1000 * (26902 - 2 * order - p3 / 2), "a pod frees stranded devices");
 	/* 6 CPU less strand 6/10.178 more: 38,634 */
-	tap_eq_i64(score_of(&w, "jigsaw", GPU_SHAPE(6000, 0, 0)), 1000 * (-38634 - 4 * order), "CPU only strands devices");
+	tap_eq_i64(score_of(&w, "jigsaw", GPU_SHAPE(6000, 0, 0)), 1000 * (-38634 - 4 * order),
+	        "CPU only strands devices");
 	w.node[0].class_id = 1;
 	w.node[0].cpu_free = 96000;
 	tap_eq_i64(score_of(&w, "jigsaw", pod), 1000 * (-2 * order - p5 / 2), "nothing stranded, little scarcity");

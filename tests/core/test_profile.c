@@ -273,7 +273,10 @@ static uint64_t magnitude(struct wz_rng *r, unsigned bits)
 	return wz_rng_next(r) >> (64 - 1 - wz_rng_below(r, bits));
 }
 
-static bool chance(struct wz_rng *r, unsigned percent) { return wz_rng_below(r, 100) < percent; }
+static bool chance(struct wz_rng *r, unsigned percent)
+{
+	return wz_rng_below(r, 100) < percent;
+}
 
 static void random_types(struct wz_rng *r, struct wz_buf *b)
 {

@@ -20,9 +20,14 @@ static struct wz_str formatted(const char *text, char *scratch, size_t size, str
 static void test_text(void)
 {
 	static const char *const same[][2] = {
-	        {"", "jigsaw"}, {"jigsaw", "jigsaw"}, {"fgd@1", "fgd"}, {"jigsaw:", "a parameter is written NAME=VALUE, not \"\""},
-	        {"jigsaw:order=2", "jigsaw"}, {"jigsaw@1:price=0.1,power=0.2", "jigsaw:power=0.2,price=0.1"},
-	        {"jigsaw:waste=0", "jigsaw:waste=0"}, {"jigsaw:order-cpu=0.125", "jigsaw:order-cpu=0.125"},
+	        {"", "jigsaw"},
+	        {"jigsaw", "jigsaw"},
+	        {"fgd@1", "fgd"},
+	        {"jigsaw:", "a parameter is written NAME=VALUE, not \"\""},
+	        {"jigsaw:order=2", "jigsaw"},
+	        {"jigsaw@1:price=0.1,power=0.2", "jigsaw:power=0.2,price=0.1"},
+	        {"jigsaw:waste=0", "jigsaw:waste=0"},
+	        {"jigsaw:order-cpu=0.125", "jigsaw:order-cpu=0.125"},
 	        {"jigsaw:power=20%", "jigsaw:power=0.2"},
 	        {"jigsaww", "there is no policy named \"jigsaww\"; the nearest is jigsaw"},
 	        {":power=1", "there is no policy named \"\""},
@@ -42,7 +47,8 @@ static void test_text(void)
 	struct wz_err err = {0};
 
 	for (size_t i = 0; i < WZ_ARRAY_LEN(same); i++)
-		tap_eq_str(formatted(same[i][0], scratch, sizeof(scratch), &err), wz_str(same[i][1]), "%s", same[i][0]);
+		tap_eq_str(formatted(same[i][0], scratch, sizeof(scratch), &err), wz_str(same[i][1]), "%s",
+		        same[i][0]);
 }
 
 /* The longest canonical text of every policy fits, and parses back. */
@@ -53,7 +59,8 @@ static void test_round_trip(void)
 		struct wz_variant v, back;
 		struct wz_buf b;
 		wz_variant_usual(wz_policies[p], &v);
-		tap_ok(wz_policies[p]->n_params <= WZ_POLICY_PARAMS_MAX, "%s: so many parameters", wz_policies[p]->name);
+		tap_ok(wz_policies[p]->n_params <= WZ_POLICY_PARAMS_MAX, "%s: so many parameters",
+		        wz_policies[p]->name);
 		for (uint32_t i = 0; i < wz_policies[p]->n_params; i++)
 			v.value[i] = wz_policies[p]->param[i].max - 1;
 		wz_buf_init_fixed(&b, scratch, sizeof(scratch));
@@ -158,7 +165,8 @@ static void test_draw(void)
 	               g3 = wz_draw_of(wz_core_catalogue(w.c), world_model(&w, "G3").v),
 	               x = wz_draw_of(wz_core_catalogue(w.c), world_model(&w, "Mystery").v),
 	               a = wz_draw_of(wz_core_catalogue(w.c), world_model(&w, "A100-SXM4-80GB").v);
-	tap_ok(g2.idle_w == 30 && g2.full_w == 150 && g3.idle_w == 50 && g3.full_w == 400, "declared models of openb");
+	tap_ok(g2.idle_w == 30 && g2.full_w == 150 && g3.idle_w == 50 && g3.full_w == 400,
+	        "declared models of openb");
 	tap_ok(x.idle_w == 30 && x.full_w == 250 && x.price_musd == 4100, "nothing is known");
 	tap_eq_i64(a.price_musd, 4100, "100 CU");
 	tap_eq_i64(wz_sockets(1), 1, "a milli wakes a socket");

@@ -22,8 +22,8 @@ int main(void)
 	if (wz_catalogue_find(wz_core_catalogue(core), WZ_STR("T4"), &device[0].model, &err) < 0)
 		return fprintf(stderr, "%s\n", err.text), 1;
 	device[1].model = device[0].model;
-	e.u.node = (struct wz_ev_node){.name = WZ_STR("box"), .cpu_milli = 8000, .mem_bytes = 1LL << 34, .n_devices = 2,
-		.device = device};
+	e.u.node = (struct wz_ev_node){
+	        .name = WZ_STR("box"), .cpu_milli = 8000, .mem_bytes = 1LL << 34, .n_devices = 2, .device = device};
 	if (wz_core_apply(core, &e, &err) < 0)
 		return fprintf(stderr, "%s\n", err.text), 1;
 	if (wz_profile_parse(WZ_STR("gpus=1 cpus=4 mem=4Gi"), wz_core_catalogue(core), &profile, &err) < 0)

@@ -53,7 +53,8 @@ static void test_by_hand(void)
 	struct set x = {0};
 	struct wz_sim_bound b;
 	/* a: whole device, 2 CPU. b: 0.6 of a device, 1 CPU. c: CPU only, 12. */
-	tap_require(open_set(&x, WZ_STR(HEAD "a,2000,1,1,1000,\nb,1000,1,1,600,\nc,12000,1,0,0,\nd,20000,1,0,0,\n"), wz_os_mem()),
+	tap_require(open_set(&x, WZ_STR(HEAD "a,2000,1,1,1000,\nb,1000,1,1,600,\nc,12000,1,0,0,\nd,20000,1,0,0,\n"),
+	                    wz_os_mem()),
 	        "%s", x.err.text);
 	NEED_LP();
 	tap_eq_i64(solve(&x, (uint32_t[]){0, 1, 1, 1, 1}, 5, 60, 0, false, &b), 0, "%s", x.err.text);
@@ -75,12 +76,14 @@ static void test_infeasible(void)
 	struct set x = {0};
 	struct wz_sim_bound b;
 	/* two e fill the CPU of both nodes; f fits no node, so it is never forced */
-	tap_require(open_set(&x, WZ_STR(HEAD "a,2000,1,1,600,\ne,6000,1,0,0,\nf,9000,1,0,0,\n"), wz_os_mem()), "%s", x.err.text);
+	tap_require(open_set(&x, WZ_STR(HEAD "a,2000,1,1,600,\ne,6000,1,0,0,\nf,9000,1,0,0,\n"), wz_os_mem()), "%s",
+	        x.err.text);
 	NEED_LP();
 	tap_eq_i64(solve(&x, (uint32_t[]){0, 0, 0, 0, 0}, 5, 70, 70, false, &b), 0, "%s", x.err.text);
 	tap_ok(b.infeasible && isnan(wz_sim_bound_pct(&b)), "five 600s on four devices cannot be held");
 	tap_eq_i64(solve(&x, (uint32_t[]){1, 1, 1, 0, 0}, 5, 30, 0, false, &b), 0, "%s", x.err.text);
-	tap_ok(b.cpu_dropped && !b.infeasible, "three CPU-only tasks of 6 on 16 CPU cannot all be served: optional");
+	tap_ok(b.cpu_dropped && !b.infeasible,
+	        "three CPU-only tasks of 6 on 16 CPU cannot all be served: optional");
 	tap_eq_i64(b.lp.bound_milli, 1200, "then the devices");
 	tap_eq_i64(solve(&x, (uint32_t[]){2, 1, 1, 0, 0}, 5, 30, 0, false, &b), 0, "%s", x.err.text);
 	tap_eq_i64(b.lp.unfit_tasks, 1, "what fits no node is counted");
@@ -111,12 +114,13 @@ static void test_unsupported(void)
 static void test_faults(void)
 {
 	struct set x = {0};
-	tap_require(open_set(&x, WZ_STR(HEAD "a,2000,1,1,600,\nb,2000,1,1,1000,\n"), wz_os_mem()), "%s", x.err.text);
+	tap_require(
+	        open_set(&x, WZ_STR(HEAD "a,2000,1,1,600,\nb,2000,1,1,1000,\n"), wz_os_mem()), "%s", x.err.text);
 	NEED_LP();
 	for (uint64_t n = 1;; n++) {
 		static const unsigned percent[] = {50, 100};
-		struct wz_sim_bounds q = {.in = &x.in, .seed_from = 1, .seed_to = 2, .percent = percent, .n_points = 2,
-		        .workers = 1};
+		struct wz_sim_bounds q = {
+		        .in = &x.in, .seed_from = 1, .seed_to = 2, .percent = percent, .n_points = 2, .workers = 1};
 		struct wz_sim_bound r[4];
 		struct fault_mem f;
 		fault_mem_init(&f);
@@ -152,7 +156,8 @@ static int one_published(struct wz_str list, double want, const char *traces)
 		return r;
 	}
 	tap_eq_i64(wz_pack_input_make(&x.l.nodes, &x.l.tasks, wz_os_mem(), &x.in, &x.err), 0, "%s", x.err.text);
-	struct wz_sim_bounds q = {.in = &x.in, .seed_from = 42, .seed_to = 42, .percent = at, .n_points = 1, .workers = 1};
+	struct wz_sim_bounds q = {
+	        .in = &x.in, .seed_from = 42, .seed_to = 42, .percent = at, .n_points = 1, .workers = 1};
 	tap_eq_i64(wz_sim_bound_many(&q, wz_os_mem(), &b, &x.err), 0, "%s", x.err.text);
 	tap_ok(fabs(wz_sim_bound_pct(&b) - want) < 0.1, "%.*s: %.3f, published %.3f", (int)list.len, list.ptr,
 	        wz_sim_bound_pct(&b), want);
@@ -173,7 +178,8 @@ static void test_published(void)
 	NEED_LP();
 	if (!traces)
 		traces = source_path(near, sizeof(near), "../shared/traces/openb");
-	r = wz_file_read(source_path(table, sizeof(table), "tests/data/bound_published.csv"), 65536, wz_os_mem(), &text, NULL);
+	r = wz_file_read(source_path(table, sizeof(table), "tests/data/bound_published.csv"), 65536, wz_os_mem(),
+	        &text, NULL);
 	tap_eq_i64(r, 0, "the table is there");
 	all = wz_file_text_str(&text);
 	wz_str_split(&all, '\n'); /* header */

@@ -33,11 +33,11 @@ static void world_free(struct world *w)
 #define PODS "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\n"
 
 static const char mixed_nodes[] = NODES "a,64000,262144,8,G2\nb,64000,262144,4,P100\nc,64000,262144,4,P100\n"
-					"d,32000,131072,2,T4\ne,16000,65536,1,T4\n";
+                                        "d,32000,131072,2,T4\ne,16000,65536,1,T4\n";
 static const char mixed_pods[] =
-	PODS "p0,2000,1024,0,0,\np1,4000,4096,1,300,\np2,4000,4096,1,500,\np3,6000,8192,1,1000,\n"
-	     "p4,8000,8192,1,1000,\np5,12000,8192,2,1000,\np6,24000,8192,4,1000,\n"
-	     "p7,48000,8192,8,1000,G2\np8,2000,1024,1,700,\n";
+        PODS "p0,2000,1024,0,0,\np1,4000,4096,1,300,\np2,4000,4096,1,500,\np3,6000,8192,1,1000,\n"
+             "p4,8000,8192,1,1000,\np5,12000,8192,2,1000,\np6,24000,8192,4,1000,\n"
+             "p7,48000,8192,8,1000,G2\np8,2000,1024,1,700,\n";
 
 static const struct wz_life *life(const char *name)
 {
@@ -63,7 +63,7 @@ static void test_lives(void)
 		tap_ok(fabs(sum - mean) < half, "%s: mean %g, want %g +- %g", l->name, sum, mean, half);
 		/* The mean residual life is E[X^2] / 2 E[X]; both sides are estimated here. */
 		tap_ok(fabs(residual / (sq / 2 / mean) - 1) < 0.05, "%s: residual %g, want %g", l->name, residual,
-			sq / 2 / mean);
+		        sq / 2 / mean);
 	}
 	tap_ok(!life("nobody"), "an unknown name");
 }
@@ -107,14 +107,14 @@ static void check_erlang(const char *nodes, int servers, const char *lives, uint
 	double want = 100 * erlang_b(servers, permille / 1000.0 * servers),
 	       carried = permille / 10.0 * (1 - want / 100);
 	struct wz_churnset s = {.placement = &placement,
-		.n_placements = 1,
-		.seed_from = 1,
-		.seed_to = 8,
-		.workers = 1,
-		.base = {.life = life(lives),
-			.load_permille = permille,
-			.warmup = 200,
-			.window = 10000u / (unsigned)servers}};
+	        .n_placements = 1,
+	        .seed_from = 1,
+	        .seed_to = 8,
+	        .workers = 1,
+	        .base = {.life = life(lives),
+	                .load_permille = permille,
+	                .warmup = 200,
+	                .window = 10000u / (unsigned)servers}};
 	struct world w;
 	struct wz_interval x;
 
@@ -124,12 +124,12 @@ static void check_erlang(const char *nodes, int servers, const char *lives, uint
 	x = wz_churnset_mean(&s, 0, WZ_CHURN_REFUSED_HOURS, WZ_CHURN_CLASSES);
 	/* Twice the 95 % half width: about 1 in 1,000 by chance; the seeds are fixed, so it does not flicker. */
 	tap_ok(fabs(x.mean - want) < 2 * x.half, "%d servers, %s: refused %g +- %g, Erlang %g", servers, lives,
-		x.mean, x.half, want);
+	        x.mean, x.half, want);
 	tap_ok(x.half < 1.5, "an interval that could fail: %g", x.half);
 	x = wz_churnset_mean(&s, 0, WZ_CHURN_ALLOCATED, 0);
 	/* Little's law: what runs is the accepted arrivals x their mean life. */
 	tap_ok(fabs(x.mean - carried) < 2 * x.half, "%d servers, %s: allocated %g +- %g, Little %g", servers, lives,
-		x.mean, x.half, carried);
+	        x.mean, x.half, carried);
 	wz_churnset_release(&s, wz_os_mem());
 	world_free(&w);
 }
@@ -150,11 +150,11 @@ static void test_queue(void)
 {
 	const char *placement = "firstfit";
 	struct wz_churnset s = {.placement = &placement,
-		.n_placements = 1,
-		.seed_from = 1,
-		.seed_to = 8,
-		.workers = 1,
-		.base = {.life = life("exp"), .load_permille = 500, .wait = true, .warmup = 200, .window = 10000}};
+	        .n_placements = 1,
+	        .seed_from = 1,
+	        .seed_to = 8,
+	        .workers = 1,
+	        .base = {.life = life("exp"), .load_permille = 500, .wait = true, .warmup = 200, .window = 10000}};
 	struct world w;
 	struct wz_interval x;
 	double want = (double)wz_life_mean_us(s.base.life) / 60e6; /* rho / (1 - rho) = 1 */
@@ -168,7 +168,7 @@ static void test_queue(void)
 	x = wz_churnset_mean(&s, 0, WZ_CHURN_WAIT_P95, WZ_CHURN_ONE);
 	/* P(W > t) = rho exp(-t (1 - rho) / life): 5 % at 2 ln 10 lives. */
 	tap_ok(fabs(x.mean - 2 * 2.302585 * want) < 2 * x.half, "95th percentile %g +- %g, M/M/1 %g", x.mean,
-		x.half, 2 * 2.302585 * want);
+	        x.half, 2 * 2.302585 * want);
 	tap_ok(wz_churnset_mean(&s, 0, WZ_CHURN_REFUSED_JOBS, WZ_CHURN_ONE).mean == 0, "nobody is refused");
 	wz_churnset_release(&s, wz_os_mem());
 	world_free(&w);
@@ -179,12 +179,12 @@ static void test_queue(void)
 static struct wz_churn_options mixed(const char *placement, uint64_t seed)
 {
 	return (struct wz_churn_options){.placement = placement,
-		.seed = seed,
-		.life = life("philly"),
-		.load_permille = 950,
-		.warmup = 5,
-		.window = 60,
-		.check = true};
+	        .seed = seed,
+	        .life = life("philly"),
+	        .load_permille = 950,
+	        .warmup = 5,
+	        .window = 60,
+	        .check = true};
 }
 
 static void test_conservation(void)
@@ -201,18 +201,18 @@ static void test_conservation(void)
 		tap_eq_i64(wz_churn_run(&w.in, &o, wz_os_mem(), &r, &w.err), 0, "mode %d: %s", mode, w.err.text);
 		for (unsigned b = 0; b < WZ_CHURN_BATCHES; b++) {
 			tap_ok(r.batch[b].allocated >= 0 && r.batch[b].allocated <= 100.0001, "allocated %g",
-				r.batch[b].allocated);
+			        r.batch[b].allocated);
 			tap_ok(r.batch[b].fragmented <= 100.0001 - r.batch[b].allocated + 30,
-				"fragments are of what is idle");
+			        "fragments are of what is idle");
 			for (unsigned c = 0; c < WZ_CHURN_CLASSES; c++) {
 				const struct wz_churn_tally *t = &r.batch[b].tally[c];
-				tap_ok(mode == 2 || t->refused <= t->arrived, "no more refused than arrived");
+				tap_ok(t->refused <= t->arrived, "no more refused than arrived");
 				arrived += t->arrived;
 				refused += t->refused;
 			}
 		}
 		tap_ok(arrived > 500 && arrived < r.jobs, "%" PRIu64 " arrived in the window of %" PRIu64, arrived,
-			r.jobs);
+		        r.jobs);
 		tap_ok(mode == 1 ? refused == 0 : refused > 0, "mode %d: %" PRIu64 " refused", mode, refused);
 		tap_ok(mode == 0 ? r.waiting_last == 0 : true, "nobody waits when the full turn away");
 		for (unsigned c = 0; c < WZ_CHURN_CLASSES; c++) {
@@ -255,13 +255,13 @@ static void test_digests(void)
 static void set_of(struct wz_churnset *s, struct world *w, const char *const *placement, uint32_t workers)
 {
 	*s = (struct wz_churnset){.in = &w->in,
-		.trace = WZ_STR("t"),
-		.placement = placement,
-		.n_placements = 3,
-		.seed_from = 1,
-		.seed_to = 4,
-		.workers = workers,
-		.base = mixed(NULL, 0)};
+	        .trace = WZ_STR("t"),
+	        .placement = placement,
+	        .n_placements = 3,
+	        .seed_from = 1,
+	        .seed_to = 4,
+	        .workers = workers,
+	        .base = mixed(NULL, 0)};
 	s->base.check = false;
 	tap_eq_i64(wz_churnset_run(s, wz_os_mem(), &w->err), 0, "%s", w->err.text);
 }
@@ -300,7 +300,7 @@ static void test_load(void)
 static void test_classes(void)
 {
 	static const enum wz_churn_class want[] = {WZ_CHURN_CPU, WZ_CHURN_SHARE, WZ_CHURN_SHARE, WZ_CHURN_ONE,
-		WZ_CHURN_ONE, WZ_CHURN_TWO, WZ_CHURN_FOUR, WZ_CHURN_EIGHT, WZ_CHURN_SHARE};
+	        WZ_CHURN_ONE, WZ_CHURN_TWO, WZ_CHURN_FOUR, WZ_CHURN_EIGHT, WZ_CHURN_SHARE};
 	struct world w;
 
 	tap_require(world_make(&w, mixed_nodes, mixed_pods), "%s", w.err.text);

@@ -20,7 +20,8 @@ struct set {
 static bool open_set(struct set *x, uint64_t seed)
 {
 	struct wz_gen_options o = {.seed = seed, .nodes = NODES, .jobs = 400};
-	return load_init(&x->l, wz_os_mem()) == 0 && wz_gen(wz_gen_find(WZ_STR("openb"), &x->err), &o, &x->l.nodes, &x->l.tasks, &x->err) == 0 &&
+	return load_init(&x->l, wz_os_mem()) == 0 &&
+	       wz_gen(wz_gen_find(WZ_STR("openb"), &x->err), &o, &x->l.nodes, &x->l.tasks, &x->err) == 0 &&
 	       wz_pack_input_make(&x->l.nodes, &x->l.tasks, wz_os_mem(), &x->in, &x->err) == 0;
 }
 
@@ -40,7 +41,11 @@ static int run(struct set *x, const char *placement, uint32_t *tasks, uint32_t n
 {
 	static struct wz_pack_result result;
 	struct wz_arrivals a = {.task = tasks, .n = n};
-	struct wz_pack_options o = {.placement = placement, .seed = 5, .no_curves = true, .arrivals = &a, .trail = trail,
+	struct wz_pack_options o = {.placement = placement,
+	        .seed = 5,
+	        .no_curves = true,
+	        .arrivals = &a,
+	        .trail = trail,
 	        .check = check};
 	return wz_pack_run(&x->in, &o, wz_os_mem(), &result, &x->err);
 }
@@ -52,7 +57,8 @@ static void test_no_future(void)
 	wz_rng_seed(&rng, 71);
 	for (uint32_t round = 0; round < 12; round++) {
 		for (uint32_t p = 0; wz_policies[p]; p++) {
-			uint32_t first[ARRIVALS], second[ARRIVALS], k = (uint32_t)wz_rng_below(&rng, ARRIVALS - 1), same = 0;
+			uint32_t first[ARRIVALS], second[ARRIVALS], k = (uint32_t)wz_rng_below(&rng, ARRIVALS - 1),
+			                                            same = 0;
 			uint64_t a[ARRIVALS], b[ARRIVALS];
 			struct set x = {0};
 			tap_require(open_set(&x, round), "%s", x.err.text);
@@ -64,8 +70,8 @@ static void test_no_future(void)
 			tap_eq_i64(run(&x, wz_policies[p]->name, second, ARRIVALS, b, false), 0, "%s", x.err.text);
 			while (same < ARRIVALS && a[same] == b[same])
 				same++;
-			tap_ok(same >= k, "%s, round %u: decision %u of %u changed with arrivals after it", wz_policies[p]->name,
-			        round, same, k);
+			tap_ok(same >= k, "%s, round %u: decision %u of %u changed with arrivals after it",
+			        wz_policies[p]->name, round, same, k);
 			tap_ok(same < ARRIVALS, "the test sees a change at all");
 			close_set(&x);
 		}
@@ -75,7 +81,8 @@ static void test_no_future(void)
 /* Parameters too, since they may read what others do not. */
 static void test_variants(void)
 {
-	static const char *const text[] = {"jigsaw:power=1,price=0.5", "jigsaw:waste=0,order=0", "jigsaw:heat=1,util=1"};
+	static const char *const text[] = {
+	        "jigsaw:power=1,price=0.5", "jigsaw:waste=0,order=0", "jigsaw:heat=1,util=1"};
 	struct wz_rng rng;
 	struct set x = {0};
 	uint32_t task[ARRIVALS];
@@ -103,7 +110,8 @@ static void test_never_refused(void)
 		uint32_t task[ARRIVALS];
 		tap_require(open_set(&x, 100 + p), "%s", x.err.text);
 		draw(&rng, &x, task, ARRIVALS);
-		tap_eq_i64(run(&x, wz_policies[p]->name, task, ARRIVALS, NULL, true), 0, "%s: %s", wz_policies[p]->name, x.err.text);
+		tap_eq_i64(run(&x, wz_policies[p]->name, task, ARRIVALS, NULL, true), 0, "%s: %s",
+		        wz_policies[p]->name, x.err.text);
 		close_set(&x);
 	}
 }
@@ -123,7 +131,7 @@ static void test_draw_tracked(void)
 	tap_ok(a.digest == b.digest, "the same run");
 	for (unsigned p = 0; p < WZ_PACK_PERCENT; p++) {
 		bool same = (a.power_w[p] == b.power_w[p] && a.price_usd[p] == b.price_usd[p]) ||
-		        (a.power_w[p] != a.power_w[p] && b.power_w[p] != b.power_w[p]);
+		            (a.power_w[p] != a.power_w[p] && b.power_w[p] != b.power_w[p]);
 		tap_ok(same, "at %u %%: %.1f W, %.1f W", p, a.power_w[p], b.power_w[p]);
 	}
 	tap_ok(a.power_w[100] > a.power_w[10] && a.price_usd[100] > 0, "it draws more when it holds more");

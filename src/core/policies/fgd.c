@@ -5,7 +5,10 @@
  * of its lead (docs/internals/policies.md). Source: Weng et al., "Beware of Fragmentation" (ATC 2023), artefact. */
 #include "core/policies/frag.h"
 
-static bool prepare(void *state, const struct wz_policy_ctx *ctx) { return wz_frag_prepare(state, ctx); }
+static bool prepare(void *state, const struct wz_policy_ctx *ctx)
+{
+	return wz_frag_prepare(state, ctx);
+}
 
 static int64_t score(
         const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape, const struct wz_view *v)

@@ -3,7 +3,10 @@
  * score ("FGD float": 94.25 % on openb where the truncated one reaches 95.26). For comparison. */
 #include "core/policies/frag.h"
 
-static bool prepare(void *state, const struct wz_policy_ctx *ctx) { return wz_frag_prepare(state, ctx); }
+static bool prepare(void *state, const struct wz_policy_ctx *ctx)
+{
+	return wz_frag_prepare(state, ctx);
+}
 
 static int64_t score(
         const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape, const struct wz_view *v)

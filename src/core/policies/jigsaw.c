@@ -14,7 +14,7 @@
 #include "base/hash.h"
 #include "core/policies/jigsaw_int.h"
 
-#define PRIOR 8          /* tasks of one whole device that are believed before any arrived */
+#define PRIOR 8 /* tasks of one whole device that are believed before any arrived */
 
 /* Spreads the demand of every arrived shape; returns rho's sums through cpu and gpu (milli). */
 static void spread(struct jigsaw *j, const struct wz_policy_ctx *ctx, uint64_t *cpu, uint64_t *gpu)
@@ -29,10 +29,13 @@ static void spread(struct jigsaw *j, const struct wz_policy_ctx *ctx, uint64_t *
 		*gpu = wz_usat_add(*gpu, q);
 		*cpu = wz_usat_add(*cpu, wz_umuldiv(n, (uint64_t)s->cpu, 1));
 		for (uint32_t k = 0; k < m->n_classes; k++)
-			room += wz_jigsaw_holds(&m->node_class[k], s) ? (uint64_t)m->node_class[k].nodes * m->node_class[k].n_dev : 0;
+			room += wz_jigsaw_holds(&m->node_class[k], s)
+			                ? (uint64_t)m->node_class[k].nodes * m->node_class[k].n_dev
+			                : 0;
 		for (uint32_t k = 0; room && k < m->n_classes; k++)
 			if (wz_jigsaw_holds(&m->node_class[k], s))
-				j->scarcity[k] = wz_sat_add(j->scarcity[k], (int64_t)wz_umuldiv(q, WZ_ONE, room * WZ_WHOLE));
+				j->scarcity[k] =
+				        wz_sat_add(j->scarcity[k], (int64_t)wz_umuldiv(q, WZ_ONE, room * WZ_WHOLE));
 	}
 }
 
@@ -52,7 +55,8 @@ static void learn_shares(struct jigsaw *j, const struct wz_policy_ctx *ctx)
 /* Of what scores depend on and an epoch may move, but the worth of shares. */
 static uint64_t digest(const struct jigsaw *j, uint32_t classes)
 {
-	return wz_hash_str((uint64_t)j->rho, (struct wz_str){(const char *)j->scarcity, classes * sizeof(j->scarcity[0])});
+	return wz_hash_str(
+	        (uint64_t)j->rho, (struct wz_str){(const char *)j->scarcity, classes * sizeof(j->scarcity[0])});
 }
 
 static bool prepare(void *state, const struct wz_policy_ctx *ctx)
@@ -117,7 +121,7 @@ static int64_t least_waste(const struct jigsaw *j, const struct wz_view *v, uint
 }
 
 void wz_jigsaw_cost(const struct jigsaw *j, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
-                    const struct wz_view *v, struct jigsaw_cost *ret)
+        const struct wz_view *v, struct jigsaw_cost *ret)
 {
 	const struct wz_node *n = v->node;
 	const int32_t *w = j->weight;
@@ -126,7 +130,8 @@ void wz_jigsaw_cost(const struct jigsaw *j, const struct wz_policy_ctx *ctx, con
 	ret->waste = ret->scarcity = 0;
 	ret->device = 0;
 	ret->stranding = (stranded(j->rho, n->cpu_free - shape->cpu, n->gpu_free - q) -
-	                  stranded(j->rho, n->cpu_free, n->gpu_free)) * w[JIGSAW_STRANDING] / 1000;
+	                         stranded(j->rho, n->cpu_free, n->gpu_free)) *
+	                 w[JIGSAW_STRANDING] / 1000;
 	ret->order = order * w[q ? JIGSAW_ORDER : JIGSAW_ORDER_CPU] / 1000;
 	if (q && v->need.milli < WZ_WHOLE && v->need.count == 1)
 		ret->waste = least_waste(j, v, &ret->device) * w[JIGSAW_WASTE] / 1000;
@@ -151,8 +156,8 @@ static int64_t order_weight_if_alike(const void *state, const struct wz_shape *s
 	return j->weight[JIGSAW_HEAT] || j->weight[JIGSAW_UTIL] ? -1 : order_weight(state, shape);
 }
 
-static int64_t score(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
-	const struct wz_view *v)
+static int64_t score(
+        const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape, const struct wz_view *v)
 {
 	struct jigsaw_cost c;
 
@@ -160,8 +165,8 @@ static int64_t score(const void *state, const struct wz_policy_ctx *ctx, const s
 	return -1000 * (wz_jigsaw_sum(&c) - c.order) - (int64_t)(v->node->order >> 16) * order_weight(state, shape);
 }
 
-static uint64_t choose(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
-	const struct wz_view *v)
+static uint64_t choose(
+        const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape, const struct wz_view *v)
 {
 	uint32_t device = 0;
 
@@ -173,28 +178,30 @@ static uint64_t choose(const void *state, const struct wz_policy_ctx *ctx, const
 }
 
 static const struct wz_policy_param params[JIGSAW_PARAMS] = {
-	[JIGSAW_STRANDING] = {"stranding", "a device that cannot be sold for want of CPU", 1000, 10000, false},
-	[JIGSAW_WASTE] = {"waste", "a device's worth of remainder that no expected share will use", 1000, 10000, false},
-	[JIGSAW_ORDER] = {"order", "the last node of the fixed order against the first", 2000, 10000, false},
-	[JIGSAW_ORDER_CPU] = {"order-cpu", "the same, for tasks without a device", 4000, 10000, false},
-	[JIGSAW_SCARCITY] = {"scarcity", "a device for which one device's worth of demand is expected", 500, 10000, false},
-	[JIGSAW_POWER] = {"power", "100 W more that the node will draw", 0, 10000, false},
-	[JIGSAW_PRICE] = {"price", "a US dollar an hour more of devices in use", 0, 10000, false},
-	[JIGSAW_HEAT] = {"heat", "each device asked, for each 10 degrees of the node above 50", 0, 10000, true},
-	[JIGSAW_UTIL] = {"util", "each device asked, on a node that measures 100 % busy", 0, 10000, true},
+        [JIGSAW_STRANDING] = {"stranding", "a device that cannot be sold for want of CPU", 1000, 10000, false},
+        [JIGSAW_WASTE] = {"waste", "a device's worth of remainder that no expected share will use", 1000, 10000,
+                false},
+        [JIGSAW_ORDER] = {"order", "the last node of the fixed order against the first", 2000, 10000, false},
+        [JIGSAW_ORDER_CPU] = {"order-cpu", "the same, for tasks without a device", 4000, 10000, false},
+        [JIGSAW_SCARCITY] = {"scarcity", "a device for which one device's worth of demand is expected", 500, 10000,
+                false},
+        [JIGSAW_POWER] = {"power", "100 W more that the node will draw", 0, 10000, false},
+        [JIGSAW_PRICE] = {"price", "a US dollar an hour more of devices in use", 0, 10000, false},
+        [JIGSAW_HEAT] = {"heat", "each device asked, for each 10 degrees of the node above 50", 0, 10000, true},
+        [JIGSAW_UTIL] = {"util", "each device asked, on a node that measures 100 % busy", 0, 10000, true},
 };
 
 const struct wz_policy wz_policy_jigsaw = {
-	.name = "jigsaw",
-	.version = 1,
-	.param = params,
-	.n_params = JIGSAW_PARAMS,
-	.summary = "no device stranded without CPU, no remainder that nobody wants, scarce nodes spared",
-	.scope = WZ_SCOPE_NODE,
-	.state_size = sizeof(struct jigsaw),
-	.prepare = prepare,
-	.score = score,
-	.order_weight = order_weight_if_alike,
-	.choose = choose,
-	.explain = wz_jigsaw_explain,
+        .name = "jigsaw",
+        .version = 1,
+        .param = params,
+        .n_params = JIGSAW_PARAMS,
+        .summary = "no device stranded without CPU, no remainder that nobody wants, scarce nodes spared",
+        .scope = WZ_SCOPE_NODE,
+        .state_size = sizeof(struct jigsaw),
+        .prepare = prepare,
+        .score = score,
+        .order_weight = order_weight_if_alike,
+        .choose = choose,
+        .explain = wz_jigsaw_explain,
 };

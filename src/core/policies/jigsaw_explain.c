@@ -59,7 +59,8 @@ static void say_remainder(const struct jigsaw *j, const struct wz_view *v, uint3
 static void say_more(const struct jigsaw *j, const struct jigsaw_cost *c, struct wz_buf *b)
 {
 	if (j->weight[JIGSAW_POWER])
-		count(b, ", draws ", (uint64_t)(c->power * 100000 / j->weight[JIGSAW_POWER] + WZ_ONE / 2) / WZ_ONE, " W more", " W more");
+		count(b, ", draws ", (uint64_t)(c->power * 100000 / j->weight[JIGSAW_POWER] + WZ_ONE / 2) / WZ_ONE,
+		        " W more", " W more");
 	if (j->weight[JIGSAW_PRICE])
 		figure(b, ", costs ", c->price * 1000 / j->weight[JIGSAW_PRICE], " USD an hour more");
 	if (c->heat > NOTHING)
@@ -93,7 +94,7 @@ static uint64_t holders(const struct wz_policy_ctx *ctx, const struct wz_shape *
 /* What makes a class scarcer than another: of the shapes that arrived and fit in `rich` but not in `plain`, the one with
  * the most demand a node. NULL: none. */
 static const struct wz_shape *scarce_for(const struct wz_policy_ctx *ctx, const struct wz_node_class *rich,
-                                         const struct wz_node_class *plain, uint64_t *ret_nodes)
+        const struct wz_node_class *plain, uint64_t *ret_nodes)
 {
 	const struct wz_shape *best = NULL;
 	uint64_t best_demand = 0;
@@ -113,12 +114,12 @@ static const struct wz_shape *scarce_for(const struct wz_policy_ctx *ctx, const 
 	return best;
 }
 
-static void say_scarce(const struct wz_policy_ctx *ctx, const struct wz_view *v, const struct wz_view *other,
-                       struct wz_buf *b)
+static void say_scarce(
+        const struct wz_policy_ctx *ctx, const struct wz_view *v, const struct wz_view *other, struct wz_buf *b)
 {
 	uint64_t nodes = 0;
 	const struct wz_shape *s = scarce_for(ctx, &ctx->model->node_class[other->node->class_id],
-	                                      &ctx->model->node_class[v->node->class_id], &nodes);
+	        &ctx->model->node_class[v->node->class_id], &nodes);
 
 	if (!s)
 		return;
@@ -131,12 +132,20 @@ static void say_scarce(const struct wz_policy_ctx *ctx, const struct wz_view *v,
 }
 
 static void say_against(const struct wz_policy_ctx *ctx, const struct wz_view *v, const struct wz_view *other,
-                        const struct jigsaw_cost *c, const struct jigsaw_cost *o, struct wz_buf *b)
+        const struct jigsaw_cost *c, const struct jigsaw_cost *o, struct wz_buf *b)
 {
-	const struct { const char *name; int64_t by; } term[] = {
-		{"stranding ", o->stranding - c->stranding}, {"waste ", o->waste - c->waste},
-		{"scarcity ", o->scarcity - c->scarcity}, {"order ", o->order - c->order}, {"power ", o->power - c->power},
-		{"price ", o->price - c->price}, {"heat ", o->heat - c->heat}, {"util ", o->util - c->util},
+	const struct {
+		const char *name;
+		int64_t by;
+	} term[] = {
+	        {"stranding ", o->stranding - c->stranding},
+	        {"waste ", o->waste - c->waste},
+	        {"scarcity ", o->scarcity - c->scarcity},
+	        {"order ", o->order - c->order},
+	        {"power ", o->power - c->power},
+	        {"price ", o->price - c->price},
+	        {"heat ", o->heat - c->heat},
+	        {"util ", o->util - c->util},
 	};
 	const char *sep = ": ";
 	int64_t by = wz_jigsaw_sum(o) - wz_jigsaw_sum(c);
@@ -160,7 +169,7 @@ static void say_against(const struct wz_policy_ctx *ctx, const struct wz_view *v
 }
 
 void wz_jigsaw_explain(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
-                       const struct wz_view *v, const struct wz_view *other, struct wz_buf *b)
+        const struct wz_view *v, const struct wz_view *other, struct wz_buf *b)
 {
 	struct jigsaw_cost c, o;
 

@@ -24,7 +24,7 @@ static int64_t opened(const struct wz_view *v, uint32_t share_device)
 }
 
 static void draw(const struct jigsaw *j, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
-                 const struct wz_view *v, struct jigsaw_cost *ret)
+        const struct wz_view *v, struct jigsaw_cost *ret)
 {
 	const struct wz_node *n = v->node;
 	int64_t used = n->cpu - n->cpu_free;
@@ -57,11 +57,12 @@ static void live(const struct jigsaw *j, const struct wz_view *v, struct jigsaw_
 	int64_t hot = mean16(v, offsetof(struct wz_device, temp_c)) - 16 * COOL_C, devices = v->need.count;
 
 	ret->heat = (hot > 0 ? hot : 0) * devices * j->weight[JIGSAW_HEAT] * WZ_ONE / 160000;
-	ret->util = mean16(v, offsetof(struct wz_device, util_pct)) * devices * j->weight[JIGSAW_UTIL] * WZ_ONE / 1600000;
+	ret->util = mean16(v, offsetof(struct wz_device, util_pct)) * devices * j->weight[JIGSAW_UTIL] * WZ_ONE /
+	            1600000;
 }
 
 void wz_jigsaw_more(const struct jigsaw *j, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
-                    const struct wz_view *v, struct jigsaw_cost *ret)
+        const struct wz_view *v, struct jigsaw_cost *ret)
 {
 	ret->power = ret->price = ret->heat = ret->util = 0;
 	if (j->weight[JIGSAW_POWER] || j->weight[JIGSAW_PRICE])

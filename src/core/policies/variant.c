@@ -15,7 +15,7 @@ static int unknown_policy(struct wz_str name, struct wz_err *err)
 	for (uint32_t i = 0; wz_policies[i]; i++)
 		wz_near_offer(&near, wz_str(wz_policies[i]->name));
 	return wz_err_set(err, -ENOENT, "UnknownPolicy", WZ_STR("there is no policy named \""), name, WZ_STR("\""),
-	                  near.best.len ? WZ_STR("; the nearest is ") : WZ_STR(""), near.best);
+	        near.best.len ? WZ_STR("; the nearest is ") : WZ_STR(""), near.best);
 }
 
 static int find_param(const struct wz_policy *p, struct wz_str name, uint32_t *ret, struct wz_err *err)
@@ -31,7 +31,7 @@ static int find_param(const struct wz_policy *p, struct wz_str name, uint32_t *r
 		wz_near_offer(&near, wz_str(p->param[i].name));
 	}
 	return wz_err_set(err, -ENOENT, "UnknownParameter", wz_str(p->name), WZ_STR(" has no parameter \""), name,
-	                  WZ_STR("\""), near.best.len ? WZ_STR("; the nearest is ") : WZ_STR(""), near.best);
+	        WZ_STR("\""), near.best.len ? WZ_STR("; the nearest is ") : WZ_STR(""), near.best);
 }
 
 static int parse_value(const struct wz_policy_param *p, struct wz_str text, int32_t *ret, struct wz_err *err)
@@ -41,11 +41,11 @@ static int parse_value(const struct wz_policy_param *p, struct wz_str text, int3
 	int r = wz_milli_parse(text, &v, NULL);
 
 	if (r == -EINVAL)
-		return wz_err_set(err, r, "BadParameter", wz_str(p->name), WZ_STR(" takes a number such as 0.2, not \""), text,
-		                  WZ_STR("\""));
+		return wz_err_set(err, r, "BadParameter", wz_str(p->name),
+		        WZ_STR(" takes a number such as 0.2, not \""), text, WZ_STR("\""));
 	if (r < 0 || v > (uint64_t)p->max)
 		return wz_err_set(err, -ERANGE, "OutOfRange", wz_str(p->name), WZ_STR(" must be 0 to "),
-		                  wz_str_u64(&num, (uint64_t)p->max / 1000), WZ_STR(", not "), text);
+		        wz_str_u64(&num, (uint64_t)p->max / 1000), WZ_STR(", not "), text);
 	*ret = (int32_t)v;
 	return 0;
 }
@@ -62,7 +62,7 @@ static int parse_policy(struct wz_str text, const struct wz_policy **ret, struct
 		return unknown_policy(name, err);
 	if (text.ptr && (wz_str_parse_u64(text, &version) < 0 || version != (p->version ? p->version : 1)))
 		return wz_err_set(err, -ENOENT, "PolicyVersion", wz_str(p->name), WZ_STR(" is version "),
-		                  wz_str_u64(&num, p->version ? p->version : 1), WZ_STR(" here, not \""), text, WZ_STR("\""));
+		        wz_str_u64(&num, p->version ? p->version : 1), WZ_STR(" here, not \""), text, WZ_STR("\""));
 	*ret = p;
 	return 0;
 }
@@ -92,8 +92,8 @@ int wz_variant_parse(struct wz_str text, struct wz_variant *ret, struct wz_err *
 		struct wz_str value = wz_str_split(&text, ','), name = wz_str_split(&value, '=');
 		uint32_t i = 0;
 		if (!value.ptr)
-			return wz_err_set(err, -EINVAL, "BadParameter", WZ_STR("a parameter is written NAME=VALUE, not \""), name,
-			                  WZ_STR("\""));
+			return wz_err_set(err, -EINVAL, "BadParameter",
+			        WZ_STR("a parameter is written NAME=VALUE, not \""), name, WZ_STR("\""));
 		r = find_param(p, name, &i, err);
 		if (r == 0 && given >> i & 1)
 			return wz_err_set(err, -EINVAL, "BadParameter", name, WZ_STR(" is given twice"));
@@ -145,7 +145,8 @@ uint64_t wz_policy_hash(const struct wz_policy *p, const void *state)
 	uint64_t h = wz_hash_str(0, wz_str(p->name));
 	bool usual = true;
 
-	h = wz_hash_str(h, (struct wz_str){p->state_size ? (const char *)state + skip : NULL, p->state_size - skip});
+	h = wz_hash_str(
+	        h, (struct wz_str){p->state_size ? (const char *)state + skip : NULL, p->state_size - skip});
 	for (uint32_t i = 0; i < p->n_params; i++)
 		usual = usual && value[i] == p->param[i].usual;
 	return usual ? h : wz_hash_str(h, (struct wz_str){state, skip});

@@ -8,8 +8,8 @@
 
 #define DRAWS 2000
 #define ITERATIONS 2
-#define PRIOR_Q8 512     /* how much the random-filling table counts, in transitions */
-#define SPARSE 64        /* random filling: a remainder is offered 64 x as many shares as arrived */
+#define PRIOR_Q8 512 /* how much the random-filling table counts, in transitions */
+#define SPARSE 64 /* random filling: a remainder is offered 64 x as many shares as arrived */
 
 /* The table if shares filled remainders at random: needs no simulation, and is the prior. */
 static void random_filling(const uint64_t share[WZ_WORTH_N], int64_t ur[WZ_WORTH_N])
@@ -58,7 +58,9 @@ static void decay(struct wz_worth *w)
 }
 
 /* The set of remainders r for which count[r] > 0, so that a search visits only those. */
-struct set { uint64_t w[2]; };
+struct set {
+	uint64_t w[2];
+};
 
 static void set_put(struct set *s, int r, bool in)
 {

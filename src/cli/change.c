@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `wz cancel`, `wz hold`, `wz release`: each for any number of jobs; `wz signal`; `wz drain`, `wz undrain`; `wz wait`. */
+#include "cli/daemon.h"
+
+struct args {
+	struct wz_str socket, reason;
+	bool quiet;
+};
+
+static int each(struct wz_cli *cli, const struct wz_verb *v, const struct args *a, int n, char **argv)
+{
+	struct wz_daemon d;
+	struct wz_buf body, answer;
+	char path[64];
+	uint64_t job;
+	int worst = 0;
+	if (n == 0)
+		return wz_cli_usage(v, "a job number is missing");
+	for (int i = 0; i < n; i++)
+		if (wz_daemon_number(v, argv[i], &job))
+			return WZ_EXIT_USAGE;
+	int code = wz_daemon_open(&d, cli, a->socket);
+	if (code) {
+		wz_daemon_close(&d);
+		return code;
+	}
+	wz_buf_init(&body, cli->mem, 65536);
+	wz_buf_addc(&body, '{');
+	if (a->reason.len) {
+		wz_buf_addz(&body, "\"reason\":");
+		wz_buf_add_json(&body, a->reason);
+	}
+	wz_buf_addc(&body, '}');
+	for (int i = 0; i < n; i++) {
+		(void)wz_str_parse_u64(wz_str(argv[i]), &job);
+		(void)snprintf(path, sizeof path, "/v1/jobs/%llu/%s", (unsigned long long)job, v->name);
+		code = wz_daemon_call(&d, "POST", path, wz_buf_str(&body), NULL, &answer);
+		if (code == 0)
+			wz_buf_release(&answer);
+		else
+			worst = code;
+	}
+	wz_buf_release(&body);
+	wz_daemon_close(&d);
+	return worst;
+}
+
+static int change_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
+{
+	struct args a = {.quiet = false};
+	int n = wz_cli_opts(v, &a, argc, argv);
+	return n < 0 ? WZ_EXIT_USAGE : each(cli, v, &a, n, argv);
+}
+
+#define REASON \
+	{ \
+		"reason", 'r', WZ_OPT_STRING, "TEXT", "kept with the job", offsetof(struct args, reason), 0 \
+	}
+static const struct wz_opt with_reason[] = {REASON, WZ_DAEMON_OPT(struct args), WZ_OPT_END};
+static const struct wz_opt plain[] = {WZ_DAEMON_OPT(struct args), WZ_OPT_END};
+
+const struct wz_verb wz_verb_cancel = {
+        .name = "cancel",
+        .summary = "end jobs: the signal, the grace, then the kill",
+        .usage = "wz cancel [--reason TEXT] JOB...",
+        .examples = "wz cancel 17 18\n",
+        .opts = with_reason,
+        .fn = change_fn,
+};
+const struct wz_verb wz_verb_hold = {
+        .name = "hold",
+        .summary = "keep waiting jobs from starting",
+        .usage = "wz hold JOB...",
+        .examples = "wz hold 17\n",
+        .opts = plain,
+        .fn = change_fn,
+};
+const struct wz_verb wz_verb_release = {
+        .name = "release",
+        .summary = "let held jobs start",
+        .usage = "wz release JOB...",
+        .examples = "wz release 17\n",
+        .opts = plain,
+        .fn = change_fn,
+};
+
+/* ---- one thing, with a word ---- */
+
+static int post(struct wz_cli *cli, const struct args *a, const char *path, const char *key, struct wz_str value)
+{
+	struct wz_daemon d;
+	struct wz_buf body, answer;
+	int code = wz_daemon_open(&d, cli, a->socket);
+	wz_buf_init(&body, cli->mem, 65536);
+	wz_buf_addc(&body, '{');
+	if (value.len) {
+		wz_buf_add_json(&body, wz_str(key));
+		wz_buf_addc(&body, ':');
+		wz_buf_add_json(&body, value);
+	}
+	wz_buf_addc(&body, '}');
+	if (code == 0)
+		code = wz_daemon_call(&d, "POST", path, wz_buf_str(&body), NULL, &answer);
+	if (code == 0)
+		wz_buf_release(&answer);
+	wz_buf_release(&body);
+	wz_daemon_close(&d);
+	return code;
+}
+
+static int signal_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
+{
+	struct args a = {.quiet = false};
+	char path[80];
+	uint64_t job;
+	int n = wz_cli_opts(v, &a, argc, argv);
+	if (n != 2)
+		return n < 0 ? WZ_EXIT_USAGE : wz_cli_usage(v, "a job number and a signal are expected");
+	if (wz_daemon_number(v, argv[0], &job))
+		return WZ_EXIT_USAGE;
+	(void)snprintf(path, sizeof path, "/v1/jobs/%llu/signal", (unsigned long long)job);
+	return post(cli, &a, path, "signal", wz_str(argv[1]));
+}
+
+static int drain_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
+{
+	struct args a = {.quiet = false};
+	char path[400];
+	int n = wz_cli_opts(v, &a, argc, argv);
+	if (n != 1)
+		return n < 0 ? WZ_EXIT_USAGE : wz_cli_usage(v, "the name of a node is expected");
+	for (const char *p = argv[0]; *p; p++)
+		if (*p == '/' || *p == '?' || *p == '%' || *p == '#' || *p <= ' ' || p - argv[0] > 256)
+			return wz_cli_usage(v, "that is no name of a node");
+	if (v == &wz_verb_drain && !a.reason.len)
+		return wz_cli_usage(v, "--reason is missing: others will ask why");
+	(void)snprintf(path, sizeof path, "/v1/nodes/%s/%s", argv[0], v->name);
+	return post(cli, &a, path, "reason", a.reason);
+}
+
+const struct wz_verb wz_verb_signal = {
+        .name = "signal",
+        .summary = "send a signal to all of a running job",
+        .usage = "wz signal JOB SIGNAL",
+        .examples = "wz signal 17 USR1\n",
+        .opts = plain,
+        .fn = signal_fn,
+};
+const struct wz_verb wz_verb_drain = {
+        .name = "drain",
+        .summary = "let a node take no new work; what runs there stays",
+        .usage = "wz drain --reason TEXT NODE",
+        .examples = "wz drain --reason 'new fans' gpu3\n",
+        .opts = with_reason,
+        .fn = drain_fn,
+};
+const struct wz_verb wz_verb_undrain = {
+        .name = "undrain",
+        .summary = "let a node take work again",
+        .usage = "wz undrain NODE",
+        .examples = "wz undrain gpu3\n",
+        .opts = plain,
+        .fn = drain_fn,
+};
+
+/* ---- until they end ---- */
+
+static int wait_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
+{
+	struct args a = {.quiet = false};
+	struct wz_daemon d;
+	uint64_t job;
+	int worst = 0, n = wz_cli_opts(v, &a, argc, argv);
+	if (n <= 0)
+		return n < 0 ? WZ_EXIT_USAGE : wz_cli_usage(v, "a job number is missing");
+	for (int i = 0; i < n; i++)
+		if (wz_daemon_number(v, argv[i], &job))
+			return WZ_EXIT_USAGE;
+	int code = wz_daemon_open(&d, cli, a.socket);
+	for (int i = 0; code == 0 && i < n; i++) {
+		json_t *j = NULL;
+		(void)wz_str_parse_u64(wz_str(argv[i]), &job);
+		code = wz_daemon_wait(&d, job, &j);
+		if (code == 0 && !wz_str_eq(wz_daemon_text(j, "state"), WZ_STR("COMPLETED")))
+			worst = WZ_EXIT_FAILED;
+		json_decref(j);
+	}
+	wz_daemon_close(&d);
+	return code ? code : worst;
+}
+
+const struct wz_verb wz_verb_wait = {
+        .name = "wait",
+        .summary = "until jobs have ended; 0 when all completed",
+        .usage = "wz wait JOB...",
+        .examples = "wz wait 17 18\n",
+        .opts = plain,
+        .fn = wait_fn,
+};

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/daemon.h"
+
+#include "os/file.h"
+
+#include <time.h>
+#include <unistd.h>
+
+static int path_of(struct wz_err *err, char ret[WZ_DAEMON_PATH_MAX], struct wz_str a, const char *b)
+{
+	int n;
+	if (a.len && a.ptr[0] != '/') {
+		char here[WZ_DAEMON_PATH_MAX];
+		if (!getcwd(here, sizeof here))
+			return wz_err_set(err, -errno, "FileError", WZ_STR("the working directory is gone"));
+		n = snprintf(ret, WZ_DAEMON_PATH_MAX, "%s/%.*s%s", here, (int)a.len, a.ptr, b);
+	} else {
+		n = snprintf(ret, WZ_DAEMON_PATH_MAX, "%.*s%s", (int)a.len, a.len ? a.ptr : "", b);
+	}
+	return n < 0 || n >= (int)WZ_DAEMON_PATH_MAX
+	               ? wz_err_set(err, -ENAMETOOLONG, "FileError", WZ_STR("the path is too long"))
+	               : 0;
+}
+
+static struct wz_str env_dir(const char *name)
+{
+	struct wz_str v = wz_str(getenv(name));
+	return v.len && v.ptr[0] == '/' ? v : (struct wz_str){NULL, 0};
+}
+
+int wz_daemon_state(struct wz_str given, char ret[WZ_DAEMON_PATH_MAX], struct wz_err *err)
+{
+	if (given.len)
+		return path_of(err, ret, given, "");
+	if (env_dir("XDG_STATE_HOME").len)
+		return path_of(err, ret, env_dir("XDG_STATE_HOME"), "/whalezen");
+	if (env_dir("HOME").len)
+		return path_of(err, ret, env_dir("HOME"), "/.local/state/whalezen");
+	return wz_err_set(err, -ENOENT, "NoHome", WZ_STR("HOME is not set; give --state DIR"));
+}
+
+int wz_daemon_socket(struct wz_str given, struct wz_str state, char ret[WZ_DAEMON_PATH_MAX], struct wz_err *err)
+{
+	char dir[WZ_DAEMON_PATH_MAX];
+	if (given.len)
+		return path_of(err, ret, given, "");
+	if (!state.len && env_dir("XDG_RUNTIME_DIR").len)
+		return path_of(err, ret, env_dir("XDG_RUNTIME_DIR"), "/whalezen.sock");
+	int rc = wz_daemon_state(state, dir, err);
+	return rc < 0 ? rc : path_of(err, ret, wz_str(dir), "/whalezen.sock");
+}
+
+int wz_daemon_server(struct wz_str given, char ret[WZ_DAEMON_PATH_MAX], struct wz_err *err)
+{
+	struct wz_str at = given.len ? given : wz_str(getenv("WZ_SERVER"));
+	if (!wz_str_starts(at, WZ_STR("http")) && !wz_str_starts(at, WZ_STR("unix:")))
+		return wz_daemon_socket(at, WZ_STR(""), ret, err);
+	if (at.len >= WZ_DAEMON_PATH_MAX)
+		return wz_err_set(err, -ENAMETOOLONG, "BadAddress", WZ_STR("the address is too long"));
+	memcpy(ret, at.ptr, at.len);
+	ret[at.len] = 0;
+	return 0;
+}
+
+int wz_daemon_open(struct wz_daemon *d, struct wz_cli *cli, struct wz_str socket)
+{
+	struct wz_err err;
+	*d = (struct wz_daemon){.cli = cli};
+	int rc = wz_daemon_server(socket, d->socket, &err);
+	struct wz_httpc_config c = {.server = d->socket,
+	        .hint = "start it with `wz serve`, or name another with --server or WZ_SERVER"};
+	if (rc == 0)
+		rc = wz_httpc_new(&c, cli->mem, &d->http, &err);
+	return rc < 0 ? wz_cli_fail(&err) : 0;
+}
+
+void wz_daemon_close(struct wz_daemon *d)
+{
+	wz_httpc_free(d->http);
+	d->http = NULL;
+}
+
+struct wz_str wz_daemon_text(const json_t *o, const char *key)
+{
+	const json_t *v = json_object_get(o, key);
+	return json_is_string(v) ? (struct wz_str){json_string_value(v), json_string_length(v)} : WZ_STR("");
+}
+
+int64_t wz_daemon_int(const json_t *o, const char *key)
+{
+	return json_integer_value(json_object_get(o, key));
+}
+
+/* An answer that is no success: its text, and the exit code that fits. */
+static int refused(const struct wz_httpc_reply *r)
+{
+	json_t *root = json_loadb(r->body.data ? r->body.data : "", r->body.len, 0, NULL);
+	json_t *e = json_object_get(root, "error");
+	struct wz_err err;
+	struct wz_num n;
+	struct wz_str text = wz_daemon_text(e, "text"), field = wz_daemon_text(e, "field");
+	if (text.len)
+		(void)wz_err_set(&err, -EIO, r->status == 404 ? "NotFound" : "Refused",
+		        field.len ? field : WZ_STR(""), field.len ? WZ_STR(": ") : WZ_STR(""), text);
+	else
+		(void)wz_err_set(&err, -EIO, "Refused", WZ_STR("the daemon answered with status "),
+		        wz_str_u64(&n, r->status));
+	json_decref(root);
+	return wz_cli_fail(&err);
+}
+
+static int do_call(struct wz_daemon *d, struct wz_httpc_call *c, struct wz_httpc_reply *r)
+{
+	struct wz_err err;
+	int rc = wz_httpc_do(d->http, c, r, &err);
+	/* With a key a repeated call is the same one. */
+	for (unsigned i = 0; rc < 0 && c->idempotency_key && i < 5 &&
+	                     (rc == -ECONNRESET || rc == -ETIMEDOUT || (i && rc == -ECONNREFUSED));
+	        i++) {
+		(void)nanosleep(&(struct timespec){0, 200000000}, NULL);
+		rc = wz_httpc_do(d->http, c, r, &err);
+	}
+	if (rc < 0)
+		return rc == -ECANCELED ? WZ_EXIT_FAILED : wz_cli_fail(&err);
+	if (r->status / 100 == 2)
+		return 0;
+	int code = refused(r);
+	wz_buf_release(&r->body);
+	return code;
+}
+
+int wz_daemon_call(struct wz_daemon *d, const char *method, const char *path, struct wz_str body, const char *key,
+        struct wz_buf *ret)
+{
+	struct wz_httpc_call c = {
+	        .method = method, .path = path, .body = body, .idempotency_key = key, .total_ms = 60000};
+	struct wz_httpc_reply r;
+	int code = do_call(d, &c, &r);
+	if (code == 0)
+		*ret = r.body;
+	return code;
+}
+
+int wz_daemon_get(struct wz_daemon *d, const char *path, bool raw, json_t **ret)
+{
+	struct wz_buf body;
+	json_error_t e;
+	int code = wz_daemon_call(d, "GET", path, (struct wz_str){NULL, 0}, NULL, &body);
+	if (code)
+		return code;
+	*ret = NULL;
+	if (raw) {
+		wz_buf_add(&d->cli->out, wz_buf_str(&body));
+	} else if (!(*ret = json_loadb(body.data ? body.data : "", body.len, 0, &e))) {
+		struct wz_err err;
+		(void)wz_err_set(
+		        &err, -EPROTO, "BadAnswer", WZ_STR("the daemon's answer is no JSON: "), wz_str(e.text));
+		code = wz_cli_fail(&err);
+	}
+	wz_buf_release(&body);
+	return code;
+}
+
+static int to_stdout(void *ctx, struct wz_str bytes)
+{
+	(void)ctx;
+	return bytes.len ? wz_fd_write_all(STDOUT_FILENO, bytes) : 0;
+}
+
+int wz_daemon_log(struct wz_daemon *d, uint64_t job, uint64_t task, uint64_t attempt, uint64_t tail, bool follow)
+{
+	char path[200];
+	struct wz_httpc_call c = {.method = "GET", .path = path, .data = to_stdout};
+	struct wz_httpc_reply r;
+	(void)snprintf(path, sizeof path, "/v1/jobs/%llu/logs?task=%llu&attempt=%llu&tail=%llu&follow=%s",
+	        (unsigned long long)job, (unsigned long long)task, (unsigned long long)attempt,
+	        (unsigned long long)tail, follow ? "true" : "false");
+	int code = do_call(d, &c, &r);
+	if (code == 0)
+		wz_buf_release(&r.body);
+	return code;
+}
+
+int wz_daemon_wait(struct wz_daemon *d, uint64_t job, json_t **ret)
+{
+	char path[64];
+	long pause_ms = 20;
+	(void)snprintf(path, sizeof path, "/v1/jobs/%llu", (unsigned long long)job);
+	for (;;) {
+		json_t *j;
+		int code = wz_daemon_get(d, path, false, &j);
+		if (code)
+			return code;
+		if (wz_daemon_int(j, "end_us")) {
+			*ret = j;
+			return 0;
+		}
+		json_decref(j);
+		(void)nanosleep(&(struct timespec){0, pause_ms * 1000000}, NULL);
+		pause_ms = pause_ms < 300 ? pause_ms * 2 : 500;
+	}
+}
+
+int wz_daemon_number(const struct wz_verb *v, const char *text, uint64_t *ret)
+{
+	struct wz_err err;
+	if (wz_str_parse_u64(wz_str(text), ret) == 0 && *ret)
+		return 0;
+	(void)wz_err_set(&err, -EINVAL, "BadValue", WZ_STR("\""), wz_str(text), WZ_STR("\" is no job number"));
+	return wz_cli_usage(v, err.text);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the verbs that talk to the daemon share: where its socket is, one call with its errors told, JSON answers. */
+#ifndef WZ_CLI_DAEMON_H
+#define WZ_CLI_DAEMON_H
+
+#include "api/resource.h"
+#include "cli/cli.h"
+#include "os/httpc.h"
+
+#include <jansson.h>
+
+#define WZ_DAEMON_PATH_MAX 4096u
+
+/* An option that each of them has: put WZ_DAEMON_OPT(struct args) in its table, with `struct wz_str socket` there. */
+#define WZ_DAEMON_OPT(args) \
+	{ \
+		"server", 'S', WZ_OPT_STRING, "PATH", "the daemon's socket, or http://HOST:PORT (WZ_SERVER)", offsetof(args, socket), 0 \
+	}
+
+/* Absolute defaults of one user: $XDG_STATE_HOME/whalezen or ~/.local/state/whalezen; the socket is
+ * $XDG_RUNTIME_DIR/whalezen.sock, or whalezen.sock of the state directory. -ENOENT "NoHome". */
+int wz_daemon_state(struct wz_str given, char ret[WZ_DAEMON_PATH_MAX], struct wz_err *err);
+int wz_daemon_socket(struct wz_str given, struct wz_str state, char ret[WZ_DAEMON_PATH_MAX], struct wz_err *err);
+/* Where to find a daemon: `given`, else WZ_SERVER, else that socket. */
+int wz_daemon_server(struct wz_str given, char ret[WZ_DAEMON_PATH_MAX], struct wz_err *err);
+
+struct wz_daemon {
+	struct wz_cli *cli;
+	struct wz_httpc *http;
+	char socket[WZ_DAEMON_PATH_MAX];
+};
+/* 0, or the exit code, reported. Closing accepts a zeroed one. */
+int wz_daemon_open(struct wz_daemon *d, struct wz_cli *cli, struct wz_str socket);
+void wz_daemon_close(struct wz_daemon *d);
+
+/* One call. 0 and the answer's body; else the exit code, reported (NOT_FOUND for 404). */
+int wz_daemon_call(struct wz_daemon *d, const char *method, const char *path, struct wz_str body, const char *key,
+        struct wz_buf *ret);
+/* GET, parsed: *ret is released by json_decref. With `raw` the text goes to the verb's output and *ret is NULL. */
+int wz_daemon_get(struct wz_daemon *d, const char *path, bool raw, json_t **ret);
+/* Streams the log of a job to standard output; `tail` 0: all. */
+int wz_daemon_log(struct wz_daemon *d, uint64_t job, uint64_t task, uint64_t attempt, uint64_t tail, bool follow);
+/* Waits until the job has ended; its JSON in *ret. 0 or the exit code. */
+int wz_daemon_wait(struct wz_daemon *d, uint64_t job, json_t **ret);
+
+struct wz_str wz_daemon_text(const json_t *o, const char *key); /* "" when it is not there */
+int64_t wz_daemon_int(const json_t *o, const char *key);
+/* A job number of the command line; 0, or USAGE, reported. */
+int wz_daemon_number(const struct wz_verb *v, const char *text, uint64_t *ret);
+
+/* submit.c: options of `wz submit` and `wz run`, and the submit itself. *ret_job: the number. */
+struct wz_submit_args {
+	struct wz_str socket, name, queue, priority, cwd, comment, key, profile, script;
+	struct wz_str gpus, gpu_share, gpu_mem, gpu_type, cu, link, util, cpus, mem, time, tasks, preempt;
+	bool hold, json, slurm;
+};
+extern const struct wz_opt wz_submit_opts[];
+int wz_submit(struct wz_daemon *d, const struct wz_verb *v, const struct wz_submit_args *a, int argc, char **argv,
+        struct wz_buf *ret_answer, uint64_t *ret_job);
+
+#endif

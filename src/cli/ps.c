@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `wz ps` and `wz show`: jobs as a table, one job in full. */
+#include "cli/daemon.h"
+
+#include "base/quant.h"
+#include "cli/table.h"
+#include "os/clock.h"
+
+struct args {
+	struct wz_str socket, user, state;
+	bool all, json;
+};
+
+static const struct wz_opt opts[] = {
+        {"all", 'a', WZ_OPT_FLAG, NULL, "ended jobs too", offsetof(struct args, all), 0},
+        {"user", 'u', WZ_OPT_STRING, "NAME", "of this user", offsetof(struct args, user), 0},
+        {"state", 's', WZ_OPT_STRING, "WORD,...", "RUNNING, PENDING, FAILED, waiting, active, ended, ...",
+                offsetof(struct args, state), 0},
+        {"json", 0, WZ_OPT_FLAG, NULL, "one JSON document", offsetof(struct args, json), 0},
+        WZ_DAEMON_OPT(struct args),
+        WZ_OPT_END,
+};
+
+static void age(struct wz_table *t, const json_t *j)
+{
+	int64_t now = wz_clock_wall_us(), start = wz_daemon_int(j, "start_us"), end = wz_daemon_int(j, "end_us");
+	int64_t from = start ? start : wz_daemon_int(j, "submit_us"), us = (end ? end : now) - from;
+	char text[64];
+	struct wz_buf b;
+	wz_buf_init_fixed(&b, text, sizeof text);
+	wz_duration_format(&b, us > 0 ? (uint64_t)us / 1000000 * 1000000 : 0);
+	wz_table_add(t, wz_buf_str(&b));
+}
+
+static void row(struct wz_table *t, const json_t *j)
+{
+	struct wz_str reason = wz_daemon_text(j, "reason"), text = wz_daemon_text(j, "reason_text");
+	struct wz_num n;
+	wz_table_add_u64(t, (uint64_t)wz_daemon_int(j, "id"));
+	wz_table_add(t, wz_daemon_text(j, "name"));
+	wz_table_add(t, wz_daemon_text(j, "user"));
+	wz_table_add(t, wz_daemon_text(j, "state"));
+	age(t, j);
+	wz_table_add(t, wz_str_i64(&n, wz_daemon_int(j, "priority")));
+	wz_table_add(t, wz_daemon_text(j, "profile"));
+	wz_table_add(t, text.len ? text : reason);
+}
+
+/* Escapes what may not stand in a query. */
+static void query(struct wz_buf *b, const char *key, struct wz_str v)
+{
+	static const char hex[] = "0123456789ABCDEF";
+	if (!v.len)
+		return;
+	wz_buf_addc(b, '&');
+	wz_buf_addz(b, key);
+	wz_buf_addc(b, '=');
+	for (size_t i = 0; i < v.len; i++) {
+		unsigned char c = (unsigned char)v.ptr[i];
+		if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+		        c == ',' || c == '.') {
+			wz_buf_addc(b, (char)c);
+		} else {
+			wz_buf_addc(b, '%');
+			wz_buf_addc(b, hex[c >> 4]);
+			wz_buf_addc(b, hex[c & 15]);
+		}
+	}
+}
+
+static int ps_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
+{
+	struct args a = {.all = false};
+	struct wz_daemon d;
+	struct wz_buf path;
+	json_t *root = NULL, *j;
+	size_t i;
+	int n = wz_cli_opts(v, &a, argc, argv);
+	if (n != 0)
+		return n < 0 ? WZ_EXIT_USAGE : wz_cli_usage(v, "wz ps takes no operands; one job: wz show ID");
+	wz_buf_init(&path, cli->mem, 65536);
+	wz_buf_addz(&path, a.all ? "/v1/jobs?all=true" : "/v1/jobs?all=false");
+	query(&path, "user", a.user);
+	query(&path, "state", a.state);
+	int code = wz_daemon_open(&d, cli, a.socket);
+	if (code == 0)
+		code = wz_daemon_get(&d, wz_buf_z(&path), a.json, &root);
+	if (code == 0 && root) {
+		static const char *const head[] = {
+		        "JOB", "NAME", "USER", "STATE", "TIME", "PRIO", "PROFILE", "REASON"};
+		struct wz_table t;
+		wz_table_init(&t, cli->mem, 8, 1u << 0 | 1u << 4 | 1u << 5);
+		for (i = 0; i < 8; i++)
+			wz_table_addz(&t, head[i]);
+		json_array_foreach(json_object_get(root, "jobs"), i, j) row(&t, j);
+		wz_table_print(&t, &cli->out);
+		wz_table_release(&t);
+		json_decref(root);
+	}
+	wz_buf_release(&path);
+	wz_daemon_close(&d);
+	return code;
+}
+
+const struct wz_verb wz_verb_ps = {
+        .name = "ps",
+        .summary = "jobs that wait or run",
+        .usage = "wz ps [--all] [--user NAME] [--state WORD,...] [--json]",
+        .examples = "wz ps\nwz ps --all --json\n",
+        .opts = opts,
+        .fn = ps_fn,
+};
+
+/* ---- one job ---- */
+
+struct show_args {
+	struct wz_str socket;
+	bool json;
+};
+static const struct wz_opt show_opts[] = {
+        {"json", 0, WZ_OPT_FLAG, NULL, "one JSON document", offsetof(struct show_args, json), 0},
+        WZ_DAEMON_OPT(struct show_args),
+        WZ_OPT_END,
+};
+
+static void line(struct wz_buf *b, const char *name, const json_t *v)
+{
+	char *text;
+	if (!v)
+		return;
+	for (size_t n = b->len; *name || b->len - n < 16; name += *name != 0)
+		wz_buf_addc(b, *name ? *name : ' ');
+	if (json_is_string(v)) {
+		wz_buf_addz(b, json_string_value(v));
+	} else if ((text = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT))) {
+		wz_buf_addz(b, text);
+		free(text);
+	}
+	wz_buf_addc(b, '\n');
+}
+
+static int show_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
+{
+	static const char *const plain[] = {"id", "name", "user", "state", "reason", "reason_text", "priority",
+	        "profile", "queue", "attempt", "exit_code", "exit_signal", "argv", "cwd", "comment"};
+	static const char *const of_task[] = {"state", "node", "devices", "pid", "exit_code", "exit_signal"};
+	struct show_args a = {.json = false};
+	struct wz_daemon d;
+	json_t *j = NULL, *t;
+	char path[64];
+	uint64_t job;
+	size_t i, k;
+	int n = wz_cli_opts(v, &a, argc, argv);
+	if (n != 1)
+		return n < 0 ? WZ_EXIT_USAGE : wz_cli_usage(v, "one job number is expected");
+	if (wz_daemon_number(v, argv[0], &job))
+		return WZ_EXIT_USAGE;
+	(void)snprintf(path, sizeof path, "/v1/jobs/%llu", (unsigned long long)job);
+	int code = wz_daemon_open(&d, cli, a.socket);
+	if (code == 0)
+		code = wz_daemon_get(&d, path, a.json, &j);
+	if (code == 0 && j) {
+		for (i = 0; i < sizeof plain / sizeof plain[0]; i++)
+			line(&cli->out, plain[i], json_object_get(j, plain[i]));
+		json_array_foreach(json_object_get(j, "tasks"), k, t)
+		{
+			wz_buf_addz(&cli->out, "task ");
+			wz_buf_add_u64(&cli->out, (uint64_t)wz_daemon_int(t, "task"));
+			wz_buf_addc(&cli->out, '\n');
+			for (i = 0; i < sizeof of_task / sizeof of_task[0]; i++) {
+				if (!json_object_get(t, of_task[i]))
+					continue;
+				wz_buf_addz(&cli->out, "  ");
+				line(&cli->out, of_task[i], json_object_get(t, of_task[i]));
+			}
+		}
+		json_decref(j);
+	}
+	wz_daemon_close(&d);
+	return code;
+}
+
+const struct wz_verb wz_verb_show = {
+        .name = "show",
+        .summary = "all about one job",
+        .usage = "wz show [--json] JOB",
+        .examples = "wz show 17\n",
+        .opts = show_opts,
+        .fn = show_fn,
+};

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `wz run`: submit, show the output as it comes, and end as the job did. */
+#include "cli/daemon.h"
+
+#include <unistd.h>
+
+static int code_of(const json_t *j)
+{
+	int64_t code = wz_daemon_int(j, "exit_code"), signo = wz_daemon_int(j, "exit_signal");
+	struct wz_str state = wz_daemon_text(j, "state"), text = wz_daemon_text(j, "reason_text");
+	if (!wz_str_eq(state, WZ_STR("COMPLETED")) && !wz_str_eq(state, WZ_STR("FAILED")))
+		(void)fprintf(stderr, "wz: the job ended: %.*s%s%.*s\n", (int)state.len, state.ptr,
+		        text.len ? ", " : "", (int)text.len, text.len ? text.ptr : "");
+	if (wz_str_eq(state, WZ_STR("COMPLETED")))
+		return 0;
+	if (signo > 0)
+		return 128 + (int)signo;
+	return code > 0 ? (int)code : WZ_EXIT_INTERNAL; /* it never ran, or nobody knows how it ended */
+}
+
+static int run_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
+{
+	struct wz_submit_args a = {.json = false};
+	struct wz_daemon d;
+	struct wz_buf answer;
+	json_t *j = NULL;
+	uint64_t job;
+	int n = wz_cli_opts(v, &a, argc, argv);
+	if (n < 0)
+		return WZ_EXIT_USAGE;
+	int code = wz_daemon_open(&d, cli, a.socket);
+	if (code == 0 && (code = wz_submit(&d, v, &a, n, argv, &answer, &job)) == 0) {
+		wz_buf_release(&answer);
+		code = wz_daemon_log(&d, job, 0, 0, 0, true);
+		if (code == 0)
+			code = wz_daemon_wait(&d, job, &j);
+	}
+	if (code && code != WZ_EXIT_USAGE)
+		code = WZ_EXIT_INTERNAL;
+	if (code == 0)
+		code = code_of(j);
+	json_decref(j);
+	wz_daemon_close(&d);
+	return code;
+}
+
+const struct wz_verb wz_verb_run = {
+        .name = "run",
+        .summary = "submit, follow the output, and exit with the job's code",
+        .usage = "wz run [options of wz submit] -- COMMAND [ARGUMENT...]",
+        .examples = "wz run --gpus 1 -- nvidia-smi\n",
+        .opts = wz_submit_opts,
+        .fn = run_fn,
+        .more = "Exit code: that of the command; 128 + N when signal N ended it; 125 when it never ran or we "
+                "failed.\n"
+                "Interrupting leaves the job in the queue; wz cancel ends it.\n",
+};

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one-machine body: `wz serve`. It wires the store, the core, the API and an agent in a process of its own, and
+ * decides nothing itself (docs/internals/serve.md).
+ *
+ * Runs in the foreground until SIGTERM or SIGINT; jobs live on in their shims and are adopted by the next run. */
+#ifndef WZ_SERVE_SERVE_H
+#define WZ_SERVE_SERVE_H
+
+#include "base/err.h"
+
+struct wz_serve_options {
+	const char *state_dir;  /* made (0700) when missing; absolute */
+	const char *socket;     /* of the API; absolute */
+	const char *cluster_file; /* an emulated cluster; NULL: the devices of this machine */
+	const char *provider;   /* of devices; NULL: the first that finds something (emulated with a cluster file) */
+	const char *policy;     /* of a new store; NULL: the default */
+	const char *version;
+	bool no_cgroup;         /* jobs without cgroups: no limits, tracked by descent alone */
+};
+
+/* 0 after a clean stop. Errors of the store and the socket; -ENOTRECOVERABLE "ServeFailed": restart from the journal. */
+int wz_serve_run(const struct wz_serve_options *o, struct wz_err *err);
+
+#endif

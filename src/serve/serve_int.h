@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the body share: serve.c (life), step.c (events in, effects out, the one rule), link.c (the agent's
+ * process and its words), start.c (from a START to the agent's message), jobs.c (requests that change jobs), show.c
+ * (requests that read), logs.c (job logs as streams). */
+#ifndef WZ_SERVE_SERVE_INT_H
+#define WZ_SERVE_SERVE_INT_H
+
+#include "agent/wire.h"
+#include "api/api.h"
+#include "os/loop.h"
+#include "os/sock.h"
+#include "serve/serve.h"
+#include "store/store.h"
+
+/* A job that something happened to since the last step; its row is written with the step. */
+struct touched {
+	uint64_t job;
+	uint32_t end; /* how the job ends when it is gone from the core */
+	bool exited; /* exit_code and exit_signal are news */
+	bool started; /* a task of it was seen alive */
+	int64_t exit_code, exit_signal, started_us;
+	const char *what; /* for the events stream: "submitted", "started", ... */
+	char text[160]; /* how it ended, for people; "" */
+};
+
+/* What waits for a batch to be durable. */
+struct answer {
+	struct wz_api_call *call;
+	uint64_t job; /* of a submit: its number; 0: a plain "done" */
+	bool repeated; /* of a submit: its key was known */
+};
+struct ack {
+	int64_t id;
+	uint32_t link; /* number of the connection that it came by */
+};
+struct news {
+	uint64_t job;
+	const char *what;
+	int32_t state;
+};
+struct turn {
+	struct serve *s;
+	struct answer *answer;
+	struct ack *ack;
+	struct wz_effect *effect;
+	struct news *news;
+	uint32_t n_answers, answer_cap, n_acks, ack_cap, n_effects, effect_cap, n_news, news_cap;
+};
+
+/* A request to the agent that waits for its answer. */
+struct asked {
+	int64_t id;
+	uint8_t type; /* enum wz_wire_type */
+	uint64_t job, effect;
+	uint32_t task, attempt;
+};
+
+struct place_facts { /* of a device, beside the core's */
+	char uuid[80];
+	int32_t util_pct, temp_c, foreign;
+	int64_t mem_used, power_mw, read_us;
+};
+struct node_facts { /* by node id */
+	struct place_facts *device;
+	uint32_t n_devices, device_cap;
+	int64_t seen_us;
+};
+
+struct serve {
+	const struct wz_serve_options *o;
+	const struct wz_mem *mem;
+	struct wz_loop *loop;
+	struct wz_store *store;
+	struct wz_core *core;
+	struct wz_api *api;
+	struct wz_unix_socket sock;
+	/* the step */
+	struct wz_batch batch;
+	struct wz_plan plan;
+	struct turn *turn;
+	struct touched *touched;
+	uint32_t n_touched, touched_cap;
+	bool armed; /* the step's timer is set */
+	uint64_t last_job, seq;
+	int64_t wall_us, mono_us; /* the two clocks at the start */
+	struct wz_timer step_timer, deadline_timer, agent_timer, patience_timer;
+	struct wz_watch store_watch;
+	struct wz_sigwatch term, intr, child;
+	/* the agent */
+	pid_t agent;
+	int link;
+	uint32_t link_n; /* counts connections */
+	uint32_t tries; /* agents started since one said hello */
+	bool adopted; /* the agent has told all that is alive: decisions may be made */
+	bool privileged; /* it may run work as other users */
+	int64_t next_id, list_id;
+	struct wz_buf in, out;
+	size_t out_done;
+	struct wz_watch link_watch;
+	struct asked *asked;
+	uint32_t n_asked, asked_cap;
+	struct wz_arena arena; /* of one message or one enactment */
+	struct node_facts *node;
+	uint32_t n_nodes, node_cap;
+	/* the end */
+	bool stopping, failed;
+	int64_t started_us;
+	struct wz_err err;
+};
+
+void serve_log(const char *what, const char *detail);
+int64_t serve_now_us(const struct serve *s); /* wall clock that never goes back */
+void serve_fail(struct serve *s, const struct wz_err *err); /* ends the loop: the journal is the truth */
+
+/* step.c */
+/* Applies and journals. *err and nothing changed when the core refuses; other failures end the body. */
+int serve_apply(struct serve *s, struct wz_event *e, struct wz_err *err);
+struct touched *serve_touch(struct serve *s, uint64_t job); /* NULL: out of memory, reported */
+/* As serve_apply, for an event about a job: what becomes of the job is noted. `end` is how it ends if this ends it. */
+int serve_apply_job(struct serve *s, uint64_t job, uint32_t end, struct wz_event *e, struct wz_err *err);
+void serve_answer(struct serve *s, struct wz_api_call *call, uint64_t job, bool repeated); /* when what was applied is durable */
+void serve_ack(struct serve *s, int64_t id);
+void serve_soon(struct serve *s); /* a step follows */
+void serve_step(void *ctx);
+void serve_deadline(void *ctx);
+
+/* link.c */
+int link_begin(struct serve *s, struct wz_err *err); /* starts the agent */
+void link_end(struct serve *s);
+void link_child(void *ctx); /* SIGCHLD */
+void link_retry(void *ctx);
+void link_send(struct serve *s, struct wz_wire_msg *m); /* the id is filled in */
+void link_ask(struct serve *s, struct wz_wire_msg *m, const struct asked *what); /* and its answer is awaited */
+void link_stop(struct serve *s, uint64_t job, uint32_t task, uint32_t attempt, uint64_t effect, const char *reason,
+        int64_t grace_ms);
+struct wz_str node_name(const struct serve *s, uint32_t node);
+
+/* start.c */
+uint32_t node_find(const struct serve *s, struct wz_str name); /* WZ_ID_NONE */
+
+void enact(struct serve *s, const struct wz_effect *e);
+void log_path(const struct serve *s, uint64_t job, uint32_t task, uint32_t attempt, struct wz_buf *b);
+const char *end_word(int64_t end);
+
+/* jobs.c, show.c, logs.c */
+void op_job_submit(void *ctx, struct wz_api_call *c, const struct wz_api_submit *rq);
+void op_job_cancel(void *ctx, struct wz_api_call *c, const struct wz_api_job_cancel *rq);
+void op_job_hold(void *ctx, struct wz_api_call *c, const struct wz_api_job_hold *rq);
+void op_job_release(void *ctx, struct wz_api_call *c, const struct wz_api_job_ref *rq);
+void op_job_signal(void *ctx, struct wz_api_call *c, const struct wz_api_job_signal *rq);
+void op_node_drain(void *ctx, struct wz_api_call *c, const struct wz_api_node_drain *rq);
+void op_node_undrain(void *ctx, struct wz_api_call *c, const struct wz_api_node_ref *rq);
+void op_job_attempts(void *ctx, struct wz_api_call *c, const struct wz_api_job_ref *rq);
+void op_job_list(void *ctx, struct wz_api_call *c, const struct wz_api_job_query *rq);
+void op_job_get(void *ctx, struct wz_api_call *c, const struct wz_api_job_ref *rq);
+void op_job_why(void *ctx, struct wz_api_call *c, const struct wz_api_job_ref *rq);
+void op_job_logs(void *ctx, struct wz_api_call *c, const struct wz_api_job_logs *rq);
+void op_node_list(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);
+void op_device_list(void *ctx, struct wz_api_call *c, const struct wz_api_device_query *rq);
+void op_info(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);
+int op_job_owner(void *ctx, uint64_t job, struct wz_str *ret_name, int64_t *ret_uid);
+int32_t api_state(const struct wz_job_row *r); /* enum wz_api_state */
+bool job_ended(struct serve *s, uint64_t job);
+
+#endif

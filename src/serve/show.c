@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests that read. Jobs are shown as they are on the disk, so that nobody sees what a crash could take back; why a job
+ * waits and what is free are asked of the core. */
+#include "serve/serve_int.h"
+
+#include "base/check.h"
+
+#include <unistd.h>
+
+static const int32_t end_states[] = {WZ_STATE_COMPLETED, WZ_STATE_FAILED, WZ_STATE_CANCELLED, WZ_STATE_TIMEOUT,
+        WZ_STATE_OOM, WZ_STATE_PREEMPTED, WZ_STATE_NODE_LOST, WZ_STATE_DEVICE_LOST, WZ_STATE_LAUNCH_FAILED};
+
+static int32_t state_of_end(int64_t end)
+{
+	return end >= 0 && end < (int64_t)WZ_ARRAY_LEN(end_states) ? end_states[end] : WZ_STATE_FAILED;
+}
+
+int32_t api_state(const struct wz_job_row *r)
+{
+	switch (r->state) {
+	case WZ_ROW_WAITING:
+		return WZ_STATE_PENDING;
+	case WZ_ROW_HELD:
+		return WZ_STATE_HELD;
+	case WZ_ROW_STARTING:
+		return WZ_STATE_STARTING;
+	case WZ_ROW_RUNNING:
+		return WZ_STATE_RUNNING;
+	case WZ_ROW_ENDING:
+		return WZ_STATE_STOPPING;
+	default:
+		return state_of_end(r->end);
+	}
+}
+
+/* ---- jobs ---- */
+
+struct showing {
+	struct serve *s;
+	struct wz_api_call *c;
+	const struct wz_api_job_query *q;
+	struct wz_api_job job;
+	struct wz_json_doc doc;
+	uint32_t words; /* mask of enum wz_api_state; 0: all */
+	uint32_t n, limit;
+	uint64_t last;
+	bool found, more;
+};
+
+/* Fills what a row says; views are of the row. */
+static void job_of_row(struct serve *s, const struct wz_job_row *r, struct wz_api_job *j)
+{
+	struct wz_job_info info;
+	struct wz_profile p;
+	bool ended = r->state == WZ_ROW_ENDED;
+	*j = (struct wz_api_job){.id = (uint64_t)r->job,
+	        .name = r->name,
+	        .user = r->user,
+	        .queue = r->queue,
+	        .uid = r->uid,
+	        .state = api_state(r),
+	        .priority = (int32_t)r->priority,
+	        .profile = r->profile,
+	        .tasks_min = 1,
+	        .tasks_max = (uint32_t)r->tasks,
+	        .submit_us = r->submitted_us,
+	        .start_us = r->started_us,
+	        .end_us = ended ? r->ended_us : 0,
+	        .attempt = (uint32_t)r->attempt,
+	        .restarts = r->attempt > 1 ? (uint32_t)r->attempt - 1 : 0,
+	        .exit_code = (int32_t)r->exit_code,
+	        .exit_signal = (int32_t)r->signal,
+	        .comment = r->comment};
+	if (wz_profile_parse(r->profile, wz_core_catalogue(s->core), &p, NULL) == 0) {
+		j->tasks_min = p.tasks_min;
+		j->time_limit_us = (int64_t)p.time_us;
+	}
+	if (ended) {
+		j->reason = wz_str(end_word(r->end));
+		j->reason_text = r->reason;
+	} else if (wz_core_job(s->core, (uint64_t)r->job, &info) == 0) {
+		j->tasks_running = info.tasks_placed;
+		if (r->state == WZ_ROW_WAITING && info.reason != WZ_REASON_NONE) {
+			j->reason = wz_str(wz_reason_word(info.reason));
+			j->reason_text = wz_str(wz_reason_text(info.reason));
+		}
+	}
+}
+
+static int list_row(void *ctx, const struct wz_job_row *r)
+{
+	struct showing *x = ctx;
+	struct wz_api_job j;
+	if (x->words && !(x->words >> api_state(r) & 1))
+		return 0;
+	if (x->q->name.len && !wz_str_eq(x->q->name, r->name))
+		return 0;
+	if (x->n == x->limit) {
+		x->more = true;
+		return 1;
+	}
+	job_of_row(x->s, r, &j);
+	wz_api_item_job(x->c, &j);
+	x->last = j.id;
+	x->n++;
+	return 0;
+}
+
+#define ENDED_WORDS (~0u << WZ_STATE_COMPLETED)
+
+static int words_of(const struct wz_api_job_query *q, uint32_t *ret, struct wz_err *err)
+{
+	uint32_t m = 0;
+	for (uint32_t i = 0; i < q->state.n; i++) {
+		struct wz_str w = q->state.v[i];
+		uint32_t add = wz_str_eq(w, WZ_STR("waiting")) ? 1u << WZ_STATE_PENDING | 1u << WZ_STATE_HELD
+		               : wz_str_eq(w, WZ_STR("active"))
+		                       ? 1u << WZ_STATE_STARTING | 1u << WZ_STATE_RUNNING |
+		                                 1u << WZ_STATE_SUSPENDED | 1u << WZ_STATE_STOPPING
+		               : wz_str_eq(w, WZ_STR("ended")) ? ENDED_WORDS
+		                                               : 0;
+		for (uint32_t k = 0; k < WZ_STATE_COUNT_ && !add; k++)
+			if (wz_str_eq_nocase(w, wz_str(wz_api_state_words[k])))
+				add = 1u << k;
+		if (!add)
+			return wz_err_set(err, -EINVAL, "BadField", WZ_STR("no state has the name "), w);
+		m |= add;
+	}
+	*ret = m ? m : q->all ? 0 : ~ENDED_WORDS;
+	return 0;
+}
+
+void op_job_list(void *ctx, struct wz_api_call *c, const struct wz_api_job_query *rq)
+{
+	struct showing x = {.s = ctx, .c = c, .q = rq, .limit = rq->limit ? rq->limit : 100000};
+	struct wz_job_query q = {.user = rq->user, .queue = rq->queue, .after = rq->after, .limit = UINT32_MAX};
+	struct wz_err err;
+	int rc = rq->node.len || rq->since_us || rq->until_us
+	                 ? wz_err_set(&err, -EOPNOTSUPP, "NotSupported",
+	                           WZ_STR("node, since_us and until_us cannot be asked for yet"))
+	                 : words_of(rq, &x.words, &err);
+	if (rc == 0 && x.words && !(x.words & ENDED_WORDS)) /* by the index of open jobs */
+		q.states = ~(1u << WZ_ROW_ENDED) & 0x3f;
+	if (rc == 0 && rq->ids.n == 0)
+		rc = wz_store_jobs(x.s->store, &q, list_row, &x, &err);
+	for (uint32_t i = 0; rc >= 0 && i < rq->ids.n; i++) {
+		x.words = 0;
+		q.states = 0;
+		q.job = rq->ids.v[i];
+		rc = wz_store_jobs(x.s->store, &q, list_row, &x, &err);
+	}
+	if (rc < 0)
+		wz_api_fail(c, &err);
+	else
+		wz_api_list_end(c, x.more ? x.last : 0);
+}
+
+struct tasks {
+	struct wz_arena *arena;
+	struct serve *s;
+	uint32_t attempt, n, cap;
+	struct wz_api_task *task;
+};
+
+static struct wz_str keep(struct wz_arena *a, struct wz_str v)
+{
+	char *p = v.len ? wz_arena_alloc(a, v.len) : NULL;
+	if (p)
+		memcpy(p, v.ptr, v.len);
+	return (struct wz_str){p, p ? v.len : 0};
+}
+
+static struct wz_nums devices_of(struct wz_arena *a, struct wz_str text)
+{
+	uint64_t *v = wz_arena_alloc(a, WZ_NODE_DEVICES_MAX * sizeof *v);
+	uint32_t n = 0;
+	while (v && text.ptr && text.len && n < WZ_NODE_DEVICES_MAX)
+		if (wz_str_parse_u64(wz_str_split(&text, ','), &v[n]) == 0)
+			n++;
+	return (struct wz_nums){v, n};
+}
+
+static int task_row(void *ctx, const struct wz_attempt_row *r)
+{
+	struct tasks *x = ctx;
+	if (r->attempt != x->attempt || x->n == x->cap)
+		return 0;
+	struct wz_api_task *t = &x->task[x->n++];
+	*t = (struct wz_api_task){.task = (uint32_t)r->task,
+	        .node = keep(x->arena, r->node),
+	        .devices = devices_of(x->arena, r->devices),
+	        .pid = r->pid,
+	        .exit_code = (int32_t)r->exit_code,
+	        .exit_signal = (int32_t)r->signal,
+	        .start_us = r->started_us,
+	        .end_us = r->ended_us};
+	t->state = WZ_GIVEN(ATTEMPT, r, ended_us)     ? state_of_end(r->end)
+	           : WZ_GIVEN(ATTEMPT, r, started_us) ? WZ_STATE_RUNNING
+	                                              : WZ_STATE_STARTING;
+	return 0;
+}
+
+struct which {
+	uint32_t v[1024], n, rows;
+};
+
+static int attempt_number(void *ctx, const struct wz_attempt_row *r)
+{
+	struct which *w = ctx;
+	w->rows++;
+	if (w->n < WZ_ARRAY_LEN(w->v) && (!w->n || w->v[w->n - 1] != (uint32_t)r->attempt))
+		w->v[w->n++] = (uint32_t)r->attempt;
+	return 0;
+}
+
+static int get_row(void *ctx, const struct wz_job_row *r)
+{
+	struct showing *x = ctx;
+	struct wz_json_fault fault;
+	struct wz_api_submit spec = {0};
+	struct wz_arena *a = wz_api_call_arena(x->c);
+	struct tasks t = {.arena = a, .s = x->s, .attempt = (uint32_t)r->attempt, .cap = (uint32_t)r->tasks + 1};
+	struct wz_err err;
+	x->found = true;
+	job_of_row(x->s, r, &x->job);
+	if (wz_json_parse(r->spec, &x->doc, &fault) == 0 &&
+	        wz_json_read(&x->doc, &wz_type_submit, &spec, a, &fault) == 0) {
+		x->job.argv = spec.argv;
+		x->job.cwd = spec.cwd;
+		x->job.git_commit = spec.git_commit;
+	}
+	t.task = wz_arena_alloc(a, t.cap * sizeof *t.task);
+	if (t.task && wz_store_attempts(x->s->store, (uint64_t)r->job, task_row, &t, &err) == 0)
+		x->job.tasks = (struct wz_items){t.task, t.n};
+	wz_api_reply_job(x->c, &x->job);
+	return 1;
+}
+
+void op_job_attempts(void *ctx, struct wz_api_call *c, const struct wz_api_job_ref *rq)
+{
+	struct serve *s = ctx;
+	struct wz_arena *a = wz_api_call_arena(c);
+	struct which w = {.n = 0};
+	struct wz_err err;
+	if (wz_store_attempts(s->store, rq->id, attempt_number, &w, &err) < 0) {
+		wz_api_fail(c, &err);
+		return;
+	}
+	for (uint32_t i = 0; i < w.n; i++) {
+		struct tasks t = {.arena = a, .s = s, .attempt = w.v[i], .cap = w.rows};
+		struct wz_api_attempt item = {.attempt = w.v[i], .state = WZ_STATE_STARTING};
+		if (!(t.task = wz_arena_alloc(a, t.cap * sizeof *t.task)) ||
+		        wz_store_attempts(s->store, rq->id, task_row, &t, NULL) < 0)
+			break;
+		for (uint32_t k = 0; k < t.n; k++) { /* the worst that a task came to is what the attempt came to */
+			if (!item.start_us || (t.task[k].start_us && t.task[k].start_us < item.start_us))
+				item.start_us = t.task[k].start_us;
+			item.end_us = t.task[k].end_us > item.end_us ? t.task[k].end_us : item.end_us;
+			item.state = t.task[k].state > item.state || k == 0 ? t.task[k].state : item.state;
+			if (!item.exit_code && !item.exit_signal) {
+				item.exit_code = t.task[k].exit_code;
+				item.exit_signal = t.task[k].exit_signal;
+			}
+		}
+		item.tasks = (struct wz_items){t.task, t.n};
+		wz_api_item_attempt(c, &item);
+	}
+	wz_api_list_end(c, 0);
+}
+
+void op_job_get(void *ctx, struct wz_api_call *c, const struct wz_api_job_ref *rq)
+{
+	struct showing x = {.s = ctx, .c = c};
+	struct wz_job_query q = {.job = rq->id};
+	struct wz_err err;
+	int rc = wz_store_jobs(x.s->store, &q, get_row, &x, &err);
+	if (!x.found) {
+		if (rc >= 0)
+			(void)wz_err_set(&err, -ENOENT, "NoSuchJob", WZ_STR("there is no such job"));
+		wz_api_fail(c, &err);
+	}
+	wz_json_release(&x.doc);
+}
+
+struct owner {
+	char *name;
+	size_t cap;
+	int64_t uid;
+	bool found, ended;
+};
+
+static int owner_row(void *ctx, const struct wz_job_row *r)
+{
+	struct owner *o = ctx;
+	o->found = true;
+	o->uid = r->uid;
+	o->ended = r->state == WZ_ROW_ENDED;
+	if (o->name)
+		(void)snprintf(o->name, o->cap, "%.*s", (int)r->user.len, r->user.len ? r->user.ptr : "");
+	return 1;
+}
+
+int op_job_owner(void *ctx, uint64_t job, struct wz_str *ret_name, int64_t *ret_uid)
+{
+	static char name[WZ_WHO_NAME_MAX]; /* read at once by the API, on the loop's thread */
+	struct serve *s = ctx;
+	struct owner o = {name, sizeof name, -1, false, false};
+	struct wz_job_query q = {.job = job};
+	if (wz_store_jobs(s->store, &q, owner_row, &o, NULL) < 0 || !o.found)
+		return -ENOENT;
+	*ret_name = wz_str(name);
+	*ret_uid = o.uid;
+	return 0;
+}
+
+bool job_ended(struct serve *s, uint64_t job)
+{
+	struct owner o = {NULL, 0, -1, false, false};
+	struct wz_job_query q = {.job = job};
+	return wz_store_jobs(s->store, &q, owner_row, &o, NULL) < 0 || !o.found || o.ended;
+}
+
+/* ---- why ---- */
+
+static void why_waiting(struct serve *s, struct wz_api_call *c, struct wz_api_why *w)
+{
+	struct wz_explanation e;
+	struct wz_err err;
+	struct wz_buf text;
+	struct wz_arena *a = wz_api_call_arena(c);
+	struct wz_api_blocker *b = wz_arena_alloc(a, WZ_REASON_COUNT_ * sizeof *b);
+	uint32_t n = 0;
+	if (wz_core_explain(s->core, w->job, &e, &err) < 0 || !b) {
+		wz_api_fail(c, &err);
+		return;
+	}
+	wz_buf_init(&text, s->mem, 65536);
+	wz_explanation_format(&e, &text);
+	w->reason = wz_str(wz_reason_word(e.main));
+	w->text = wz_buf_str(&text);
+	w->never = e.never;
+	for (uint32_t i = 1; i < WZ_REASON_COUNT_; i++)
+		if (e.blocked[i])
+			b[n++] = (struct wz_api_blocker){
+			        wz_str(wz_reason_word(i)), wz_str(wz_reason_text(i)), e.blocked[i]};
+	w->blockers = (struct wz_items){b, n};
+	wz_api_reply_why(c, w);
+	wz_buf_release(&text);
+}
+
+static int why_row(void *ctx, const struct wz_job_row *r)
+{
+	struct showing *x = ctx;
+	struct wz_job_info info;
+	struct wz_api_job j;
+	struct wz_api_why w = {.job = (uint64_t)r->job, .state = api_state(r)};
+	x->found = true;
+	if (wz_core_job(x->s->core, w.job, &info) == 0 &&
+	        (info.state == WZ_JOB_WAITING || info.state == WZ_JOB_HELD)) {
+		if (info.state == WZ_JOB_WAITING) {
+			why_waiting(x->s, x->c, &w);
+			return 1;
+		}
+		w.reason = wz_str(wz_reason_word(WZ_REASON_HELD));
+		w.text = wz_str(wz_reason_text(WZ_REASON_HELD));
+	} else {
+		job_of_row(x->s, r, &j);
+		w.reason = j.reason.len ? j.reason : WZ_STR("Running");
+		w.text = j.reason_text.len          ? j.reason_text
+		         : r->state == WZ_ROW_ENDED ? WZ_STR("the job has ended")
+		                                    : WZ_STR("the job does not wait");
+	}
+	wz_api_reply_why(x->c, &w);
+	return 1;
+}
+
+void op_job_why(void *ctx, struct wz_api_call *c, const struct wz_api_job_ref *rq)
+{
+	struct showing x = {.s = ctx, .c = c};
+	struct wz_job_query q = {.job = rq->id};
+	struct wz_err err;
+	int rc = wz_store_jobs(x.s->store, &q, why_row, &x, &err);
+	if (x.found)
+		return;
+	if (rc >= 0)
+		(void)wz_err_set(&err, -ENOENT, "NoSuchJob", WZ_STR("there is no such job"));
+	wz_api_fail(c, &err);
+}
+
+/* ---- places ---- */
+
+static struct wz_str strtab(const struct wz_model_state *m, uint32_t id)
+{
+	return id == WZ_ID_NONE ? WZ_STR("") : wz_strtab_get(&m->names, id);
+}
+
+void op_node_list(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq)
+{
+	struct serve *s = ctx;
+	const struct wz_model_state *m = wz_core_model(s->core);
+	(void)rq;
+	for (uint32_t i = 0; i < m->n_nodes; i++) {
+		const struct wz_node *n = &m->node[i];
+		if (!(n->flags & WZ_NODE_PRESENT))
+			continue;
+		struct wz_api_node a = {.name = node_name(s, i),
+		        .site = strtab(m, n->site),
+		        .rack = strtab(m, n->rack),
+		        .state = !(n->flags & WZ_NODE_READY) ? WZ_STR("down")
+		                 : n->flags & WZ_NODE_CORDONED
+		                         ? (n->n_tasks ? WZ_STR("draining") : WZ_STR("drained"))
+		                         : WZ_STR("ready"),
+		        .cpu_milli = n->cpu,
+		        .cpu_free_milli = n->cpu_free,
+		        .mem_bytes = n->mem,
+		        .mem_free_bytes = n->mem_free,
+		        .devices_total = n->n_dev,
+		        .devices_free = n->whole,
+		        .jobs_running = (uint32_t)n->n_tasks,
+		        .seen_us = i < s->n_nodes ? s->node[i].seen_us : 0};
+		struct wz_buf reason;
+		char key[300];
+		wz_buf_init(&reason, s->mem, 65536);
+		(void)snprintf(
+		        key, sizeof key, "drain.%.*s", (int)(a.name.len < 256 ? a.name.len : 256), a.name.ptr);
+		if (n->flags & WZ_NODE_CORDONED && wz_store_kv(s->store, wz_str(key), &reason, NULL) == 0)
+			a.reason = wz_buf_str(&reason);
+		wz_api_item_node(c, &a);
+		wz_buf_release(&reason);
+	}
+	wz_api_list_end(c, 0);
+}
+
+struct held {
+	uint64_t job;
+	uint32_t node;
+	uint64_t devices;
+};
+
+/* What every placed task holds. O(tasks). */
+static uint32_t all_held(struct serve *s, struct wz_arena *a, struct held **ret)
+{
+	struct wz_core_stats st;
+	struct wz_job_info j;
+	struct wz_place p;
+	uint32_t n = 0, cap;
+	int rc;
+	wz_core_stats(s->core, &st);
+	cap = (uint32_t)st.tasks_live;
+	struct held *h = *ret = wz_arena_alloc(a, (cap + 1) * sizeof *h);
+	for (uint32_t i = 0; h && (rc = wz_core_job_at(s->core, i, &j)) != -ENOENT; i++)
+		for (uint32_t t = 0; rc == 0 && j.tasks_placed && t < j.tasks_max; t++)
+			if (n < cap && wz_core_task(s->core, j.job, t, &p) == 0)
+				h[n++] = (struct held){j.job, p.node.v, p.devices};
+	return n;
+}
+
+static void device_item(
+        struct serve *s, struct wz_api_call *c, uint32_t node, uint32_t index, const struct held *h, uint32_t n)
+{
+	static const char *const healths[] = {"ok", "degraded", "failed"};
+	const struct wz_model_state *m = wz_core_model(s->core);
+	uint32_t at = m->node[node].first_dev + index;
+	const struct wz_device *d = &m->dev[at];
+	uint64_t jobs[64];
+	struct wz_nums held = {jobs, 0};
+	const struct place_facts *f =
+	        node < s->n_nodes && index < s->node[node].n_devices ? &s->node[node].device[index] : NULL;
+	for (uint32_t i = 0; i < n && held.n < WZ_ARRAY_LEN(jobs); i++)
+		if (h[i].node == node && h[i].devices >> index & 1 && (!held.n || jobs[held.n - 1] != h[i].job))
+			jobs[held.n++] = h[i].job;
+	struct wz_api_device a = {.node = node_name(s, node),
+	        .index = index,
+	        .uuid = wz_str(f ? f->uuid : ""),
+	        .model = wz_str(wz_core_catalogue(s->core)->model[d->model].name),
+	        .health = wz_str(healths[d->health]),
+	        .mem_bytes = d->mem,
+	        .mem_free_bytes = m->dev_mem[at],
+	        .compute_milli = d->milli,
+	        .compute_free_milli = m->dev_milli[at],
+	        .link_domain = d->link_domain,
+	        .numa = d->numa,
+	        .jobs = held,
+	        .util_pct = f ? f->util_pct : -1,
+	        .temp_c = f ? f->temp_c : -1,
+	        .mem_used_bytes = f ? f->mem_used : -1,
+	        .power_mw = f ? f->power_mw : -1,
+	        .read_us = f ? f->read_us : 0,
+	        .mem_used_pct = -1};
+	if (f && f->mem_used >= 0 && d->mem > 0)
+		a.mem_used_pct = (int32_t)(f->mem_used * 100 / d->mem);
+	wz_api_item_device(c, &a);
+}
+
+void op_device_list(void *ctx, struct wz_api_call *c, const struct wz_api_device_query *rq)
+{
+	struct serve *s = ctx;
+	const struct wz_model_state *m = wz_core_model(s->core);
+	struct held *h;
+	uint32_t n = all_held(s, wz_api_call_arena(c), &h);
+	for (uint32_t i = 0; i < m->n_nodes; i++) {
+		if (!(m->node[i].flags & WZ_NODE_PRESENT) ||
+		        (rq->node.len && !wz_str_eq(rq->node, node_name(s, i))))
+			continue;
+		for (uint32_t k = 0; k < m->node[i].n_dev; k++) {
+			const char *model =
+			        wz_core_catalogue(s->core)->model[m->dev[m->node[i].first_dev + k].model].name;
+			if (!rq->model.len || wz_str_eq_nocase(rq->model, wz_str(model)))
+				device_item(s, c, i, k, h, n);
+		}
+	}
+	wz_api_list_end(c, 0);
+}
+
+void op_info(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq)
+{
+	struct serve *s = ctx;
+	struct wz_core_stats st;
+	const struct wz_model_state *m = wz_core_model(s->core);
+	char host[128] = "", digest[20];
+	(void)rq;
+	wz_core_stats(s->core, &st);
+	(void)gethostname(host, sizeof host - 1);
+	(void)snprintf(digest, sizeof digest, "%016llx", (unsigned long long)wz_core_digest(s->core));
+	struct wz_api_info a = {.version = wz_str(s->o->version),
+	        .body = WZ_STR("serve"),
+	        .host = wz_str(host),
+	        .started_us = s->started_us,
+	        .now_us = serve_now_us(s),
+	        .seq = wz_hub_seq(wz_api_hub(s->api)),
+	        .digest = wz_str(digest),
+	        .nodes = m->n_present,
+	        .pending = (uint32_t)st.jobs_waiting,
+	        .running = (uint32_t)(st.jobs_live - st.jobs_waiting)};
+	for (uint32_t i = 0; i < m->n_nodes; i++)
+		if (m->node[i].flags & WZ_NODE_PRESENT) {
+			a.devices += m->node[i].n_dev;
+			a.devices_busy += (uint32_t)(m->node[i].n_dev - m->node[i].whole);
+		}
+	wz_api_reply_info(c, &a);
+}
