@@ -224,7 +224,7 @@ static const char *unescape(const char *p, const char *end, char *to, size_t *le
 
 	if (p == end)
 		return NULL;
-	at = *p ? strchr(from, *p) : NULL;
+	at = memchr(from, *p, sizeof(from) - 1);
 	if (at) {
 		to[(*len)++] = means[at - from];
 		return p + 1;
