@@ -542,11 +542,12 @@ static int on_edited(struct wz_core *c, const struct wz_event *e, struct wz_err 
 /* Tasks that were found not to fit, and withdrawn before they ever started, are demand that was not met. */
 static void count_refused(struct wz_core *c, const struct wz_job *j)
 {
-	uint32_t size = wz_demand_size(c->shapes.shape[j->shape].count);
+	const struct wz_shape *s = &c->shapes.shape[j->shape];
+	uint32_t size = wz_demand_size(s->count);
 	uint64_t *n = &c->demand.refused[size];
 	uint8_t why = c->order.cls[j->class_id].reason;
 
-	if (j->attempt != 1 || (why != WZ_REASON_RESOURCES && why != WZ_REASON_GANG))
+	if (!s->any_model || j->attempt != 1 || (why != WZ_REASON_RESOURCES && why != WZ_REASON_GANG))
 		return;
 	c->sum -= wz_demand_refused_hash(size, *n);
 	*n = wz_usat_add(*n, j->tasks_max);

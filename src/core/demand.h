@@ -13,7 +13,7 @@
 struct wz_demand {
 	const struct wz_mem *mem;
 	uint64_t *arrived;       /* tasks arrived, by shape */
-	uint64_t refused[WZ_NODE_DEVICES_MAX + 1]; /* tasks that did not fit and were withdrawn, by devices of a task */
+	uint64_t refused[WZ_NODE_DEVICES_MAX + 1]; /* tasks of any model that did not fit and were withdrawn, by their devices */
 	uint32_t cap;
 	uint32_t n_shapes;
 	uint64_t total;          /* tasks arrived */

@@ -188,7 +188,7 @@ static const struct wz_policy_param params[JIGSAW_PARAMS] = {
         [JIGSAW_ORDER_CPU] = {"order-cpu", "the same, for tasks without a device", 4000, 10000, false},
         [JIGSAW_SCARCITY] = {"scarcity", "a device for which one device's worth of demand is expected", 500, 10000,
                 false},
-        [JIGSAW_SLOTS] = {"slots", "room for tasks of several devices, once some were refused", 1000, 10000, false},
+        [JIGSAW_SLOTS] = {"slots", "room for tasks of several devices, once some were refused", 300, 10000, false},
         [JIGSAW_POWER] = {"power", "100 W more that the node will draw", 0, 10000, false},
         [JIGSAW_PRICE] = {"price", "a US dollar an hour more of devices in use", 0, 10000, false},
         [JIGSAW_HEAT] = {"heat", "each device asked, for each 10 degrees of the node above 50", 0, 10000, true},

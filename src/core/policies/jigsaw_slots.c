@@ -9,7 +9,8 @@
  *	rate            = 95 % of (the last rate + 10 x the part refused), at each epoch
  *
  * A slot is `size` devices entirely free with the shape's CPU. The square makes a node that is nearly a slot worth more
- * than two that are half of one. */
+ * than two that are half of one. Tasks that insist on a model are left out: what they lack is nodes of that model (scarcity),
+ * not whole ones. */
 #include "base/fix.h"
 #include "core/policies/jigsaw_int.h"
 
@@ -23,7 +24,8 @@ static void learn_rates(struct jigsaw *j, const struct wz_policy_ctx *ctx)
 	uint64_t came[WZ_NODE_DEVICES_MAX + 1] = {0};
 
 	for (uint32_t i = 0; i < d->n_shapes; i++)
-		came[wz_demand_size(ctx->shapes->shape[i].count)] += d->arrived[i];
+		if (ctx->shapes->shape[i].any_model)
+			came[wz_demand_size(ctx->shapes->shape[i].count)] += d->arrived[i];
 	for (uint32_t n = 2; n <= WZ_NODE_DEVICES_MAX; n++) {
 		uint64_t c = wz_usat_sub(came[n], j->came[n]), r = wz_usat_sub(d->refused[n], j->refused[n]);
 		j->came[n] = came[n];
@@ -44,7 +46,7 @@ void wz_jigsaw_learn_slots(struct jigsaw *j, const struct wz_policy_ctx *ctx, ui
 		const struct wz_shape *s = &ctx->shapes->shape[i];
 		uint64_t q = ctx->demand->arrived[i] * (uint64_t)wz_shape_gpu_milli(s);
 		uint32_t k = JIGSAW_SLOTS_N;
-		if (s->count < 2 || s->milli < WZ_WHOLE)
+		if (s->count < 2 || s->milli < WZ_WHOLE || !s->any_model)
 			continue;
 		for (; k && q > demand[k - 1]; k--) {
 			if (k == JIGSAW_SLOTS_N)
