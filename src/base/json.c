@@ -180,7 +180,10 @@ static int hex4(const char *p, const char *end)
 		return -1;
 	for (int i = 0; i < 4; i++) {
 		char c = p[i];
-		int d = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+		int d = c >= '0' && c <= '9'   ? c - '0'
+		        : c >= 'a' && c <= 'f' ? c - 'a' + 10
+		        : c >= 'A' && c <= 'F' ? c - 'A' + 10
+		                               : -1;
 		if (d < 0)
 			return -1;
 		v = v * 16 + d;
@@ -318,7 +321,7 @@ int wz_json_err(const struct wz_json *j, const char *reason, struct wz_err *err)
 	if (!j->what)
 		return 0;
 	return wz_err_set(err, j->code, reason, wz_str(j->what), WZ_STR(", at byte "),
-	                  wz_str_u64(&n, (uint64_t)(j->at - j->begin)));
+	        wz_str_u64(&n, (uint64_t)(j->at - j->begin)));
 }
 
 bool wz_utf8_ok(struct wz_str s)
@@ -326,11 +329,15 @@ bool wz_utf8_ok(struct wz_str s)
 	const unsigned char *p = (const unsigned char *)s.ptr, *end = s.len ? p + s.len : p;
 
 	while (p < end) {
-		unsigned n = *p < 0x80 ? 0 : *p >= 0xc2 && *p < 0xe0 ? 1 : *p >= 0xe0 && *p < 0xf0 ? 2 : *p >= 0xf0 && *p < 0xf5 ? 3 : 9;
+		unsigned n = *p < 0x80                 ? 0
+		             : *p >= 0xc2 && *p < 0xe0 ? 1
+		             : *p >= 0xe0 && *p < 0xf0 ? 2
+		             : *p >= 0xf0 && *p < 0xf5 ? 3
+		                                       : 9;
 		if (n == 9 || (size_t)(end - p) <= n)
 			return false;
-		if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf0 && p[1] < 0x90) ||
-		    (p[0] == 0xf4 && p[1] > 0x8f))
+		if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
+		        (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
 			return false;
 		for (unsigned i = 1; i <= n; i++)
 			if ((p[i] & 0xc0) != 0x80)

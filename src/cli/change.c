@@ -52,7 +52,10 @@ static int change_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char
 	return n < 0 ? WZ_EXIT_USAGE : each(cli, v, &a, n, argv);
 }
 
-#define REASON {"reason", 'r', WZ_OPT_STRING, "TEXT", "kept with the job", offsetof(struct args, reason), 0}
+#define REASON \
+	{ \
+		"reason", 'r', WZ_OPT_STRING, "TEXT", "kept with the job", offsetof(struct args, reason), 0 \
+	}
 static const struct wz_opt with_reason[] = {REASON, WZ_DAEMON_OPT(struct args), WZ_OPT_END};
 static const struct wz_opt plain[] = {WZ_DAEMON_OPT(struct args), WZ_OPT_END};
 

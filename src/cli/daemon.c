@@ -18,8 +18,8 @@ static int path_of(struct wz_err *err, char ret[WZ_DAEMON_PATH_MAX], struct wz_s
 		n = snprintf(ret, WZ_DAEMON_PATH_MAX, "%.*s%s", (int)a.len, a.len ? a.ptr : "", b);
 	}
 	return n < 0 || n >= (int)WZ_DAEMON_PATH_MAX
-	        ? wz_err_set(err, -ENAMETOOLONG, "FileError", WZ_STR("the path is too long"))
-	        : 0;
+	               ? wz_err_set(err, -ENAMETOOLONG, "FileError", WZ_STR("the path is too long"))
+	               : 0;
 }
 
 static struct wz_str env_dir(const char *name)
@@ -86,7 +86,10 @@ struct wz_str wz_daemon_text(const json_t *o, const char *key)
 	return json_is_string(v) ? (struct wz_str){json_string_value(v), json_string_length(v)} : WZ_STR("");
 }
 
-int64_t wz_daemon_int(const json_t *o, const char *key) { return json_integer_value(json_object_get(o, key)); }
+int64_t wz_daemon_int(const json_t *o, const char *key)
+{
+	return json_integer_value(json_object_get(o, key));
+}
 
 /* An answer that is no success: its text, and the exit code that fits. */
 static int refused(const struct wz_httpc_reply *r)
@@ -97,10 +100,11 @@ static int refused(const struct wz_httpc_reply *r)
 	struct wz_num n;
 	struct wz_str text = wz_daemon_text(e, "text"), field = wz_daemon_text(e, "field");
 	if (text.len)
-		(void)wz_err_set(&err, -EIO, r->status == 404 ? "NotFound" : "Refused", field.len ? field : WZ_STR(""),
-		        field.len ? WZ_STR(": ") : WZ_STR(""), text);
+		(void)wz_err_set(&err, -EIO, r->status == 404 ? "NotFound" : "Refused",
+		        field.len ? field : WZ_STR(""), field.len ? WZ_STR(": ") : WZ_STR(""), text);
 	else
-		(void)wz_err_set(&err, -EIO, "Refused", WZ_STR("the daemon answered with status "), wz_str_u64(&n, r->status));
+		(void)wz_err_set(&err, -EIO, "Refused", WZ_STR("the daemon answered with status "),
+		        wz_str_u64(&n, r->status));
 	json_decref(root);
 	return wz_cli_fail(&err);
 }
@@ -111,7 +115,7 @@ static int do_call(struct wz_daemon *d, struct wz_httpc_call *c, struct wz_httpc
 	int rc = wz_httpc_do(d->http, c, r, &err);
 	/* With a key a repeated call is the same one. */
 	for (unsigned i = 0; rc < 0 && c->idempotency_key && i < 5 &&
-	        (rc == -ECONNRESET || rc == -ETIMEDOUT || (i && rc == -ECONNREFUSED));
+	                     (rc == -ECONNRESET || rc == -ETIMEDOUT || (i && rc == -ECONNREFUSED));
 	        i++) {
 		(void)nanosleep(&(struct timespec){0, 200000000}, NULL);
 		rc = wz_httpc_do(d->http, c, r, &err);
@@ -128,7 +132,8 @@ static int do_call(struct wz_daemon *d, struct wz_httpc_call *c, struct wz_httpc
 int wz_daemon_call(struct wz_daemon *d, const char *method, const char *path, struct wz_str body, const char *key,
         struct wz_buf *ret)
 {
-	struct wz_httpc_call c = {.method = method, .path = path, .body = body, .idempotency_key = key, .total_ms = 60000};
+	struct wz_httpc_call c = {
+	        .method = method, .path = path, .body = body, .idempotency_key = key, .total_ms = 60000};
 	struct wz_httpc_reply r;
 	int code = do_call(d, &c, &r);
 	if (code == 0)
@@ -148,7 +153,8 @@ int wz_daemon_get(struct wz_daemon *d, const char *path, bool raw, json_t **ret)
 		wz_buf_add(&d->cli->out, wz_buf_str(&body));
 	} else if (!(*ret = json_loadb(body.data ? body.data : "", body.len, 0, &e))) {
 		struct wz_err err;
-		(void)wz_err_set(&err, -EPROTO, "BadAnswer", WZ_STR("the daemon's answer is no JSON: "), wz_str(e.text));
+		(void)wz_err_set(
+		        &err, -EPROTO, "BadAnswer", WZ_STR("the daemon's answer is no JSON: "), wz_str(e.text));
 		code = wz_cli_fail(&err);
 	}
 	wz_buf_release(&body);
@@ -166,8 +172,9 @@ int wz_daemon_log(struct wz_daemon *d, uint64_t job, uint64_t task, uint64_t att
 	char path[200];
 	struct wz_httpc_call c = {.method = "GET", .path = path, .data = to_stdout};
 	struct wz_httpc_reply r;
-	(void)snprintf(path, sizeof path, "/v1/jobs/%llu/logs?task=%llu&attempt=%llu&tail=%llu&follow=%s", (unsigned long long)job,
-	        (unsigned long long)task, (unsigned long long)attempt, (unsigned long long)tail, follow ? "true" : "false");
+	(void)snprintf(path, sizeof path, "/v1/jobs/%llu/logs?task=%llu&attempt=%llu&tail=%llu&follow=%s",
+	        (unsigned long long)job, (unsigned long long)task, (unsigned long long)attempt,
+	        (unsigned long long)tail, follow ? "true" : "false");
 	int code = do_call(d, &c, &r);
 	if (code == 0)
 		wz_buf_release(&r.body);

@@ -9,7 +9,8 @@ struct args {
 	struct wz_str state;
 };
 static const struct wz_opt opts[] = {
-        {"state", 0, WZ_OPT_STRING, "DIR", "of the daemon ($XDG_STATE_HOME/whalezen)", offsetof(struct args, state), 0},
+        {"state", 0, WZ_OPT_STRING, "DIR", "of the daemon ($XDG_STATE_HOME/whalezen)", offsetof(struct args, state),
+                0},
         WZ_OPT_END,
 };
 

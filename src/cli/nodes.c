@@ -15,9 +15,15 @@ static const struct wz_opt opts[] = {
         WZ_OPT_END,
 };
 
-static void milli(struct wz_table *t, int64_t v) { wz_table_add_fixed(t, v / 100, 1); }
+static void milli(struct wz_table *t, int64_t v)
+{
+	wz_table_add_fixed(t, v / 100, 1);
+}
 
-static void gib(struct wz_table *t, int64_t v) { wz_table_add_fixed(t, v * 10 / (int64_t)WZ_GI, 1); }
+static void gib(struct wz_table *t, int64_t v)
+{
+	wz_table_add_fixed(t, v * 10 / (int64_t)WZ_GI, 1);
+}
 
 static void percent(struct wz_table *t, int64_t v)
 {
@@ -45,7 +51,8 @@ static void device_row(struct wz_table *t, const json_t *j)
 	json_t *x;
 	size_t i;
 	wz_buf_init_fixed(&b, text, sizeof text);
-	json_array_foreach(json_object_get(j, "jobs"), i, x) {
+	json_array_foreach(json_object_get(j, "jobs"), i, x)
+	{
 		if (i)
 			wz_buf_addc(&b, ',');
 		wz_buf_add_i64(&b, json_integer_value(x));
@@ -91,8 +98,7 @@ static int list_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char *
 		wz_table_init(&t, cli->mem, l->columns, l->right);
 		for (i = 0; i < l->columns; i++)
 			wz_table_addz(&t, l->head[i]);
-		json_array_foreach(json_object_get(root, l->key), i, j)
-			l->row(&t, j);
+		json_array_foreach(json_object_get(root, l->key), i, j) l->row(&t, j);
 		wz_table_print(&t, &cli->out);
 		wz_table_release(&t);
 	}

@@ -57,7 +57,8 @@ static void query(struct wz_buf *b, const char *key, struct wz_str v)
 	wz_buf_addc(b, '=');
 	for (size_t i = 0; i < v.len; i++) {
 		unsigned char c = (unsigned char)v.ptr[i];
-		if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == ',' || c == '.') {
+		if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+		        c == ',' || c == '.') {
 			wz_buf_addc(b, (char)c);
 		} else {
 			wz_buf_addc(b, '%');
@@ -85,13 +86,13 @@ static int ps_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **a
 	if (code == 0)
 		code = wz_daemon_get(&d, wz_buf_z(&path), a.json, &root);
 	if (code == 0 && root) {
-		static const char *const head[] = {"JOB", "NAME", "USER", "STATE", "TIME", "PRIO", "PROFILE", "REASON"};
+		static const char *const head[] = {
+		        "JOB", "NAME", "USER", "STATE", "TIME", "PRIO", "PROFILE", "REASON"};
 		struct wz_table t;
 		wz_table_init(&t, cli->mem, 8, 1u << 0 | 1u << 4 | 1u << 5);
 		for (i = 0; i < 8; i++)
 			wz_table_addz(&t, head[i]);
-		json_array_foreach(json_object_get(root, "jobs"), i, j)
-			row(&t, j);
+		json_array_foreach(json_object_get(root, "jobs"), i, j) row(&t, j);
 		wz_table_print(&t, &cli->out);
 		wz_table_release(&t);
 		json_decref(root);
@@ -140,8 +141,8 @@ static void line(struct wz_buf *b, const char *name, const json_t *v)
 
 static int show_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
 {
-	static const char *const plain[] = {"id", "name", "user", "state", "reason", "reason_text", "priority", "profile", "queue",
-	        "attempt", "exit_code", "exit_signal", "argv", "cwd", "comment"};
+	static const char *const plain[] = {"id", "name", "user", "state", "reason", "reason_text", "priority",
+	        "profile", "queue", "attempt", "exit_code", "exit_signal", "argv", "cwd", "comment"};
 	static const char *const of_task[] = {"state", "node", "devices", "pid", "exit_code", "exit_signal"};
 	struct show_args a = {.json = false};
 	struct wz_daemon d;
@@ -161,7 +162,8 @@ static int show_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char *
 	if (code == 0 && j) {
 		for (i = 0; i < sizeof plain / sizeof plain[0]; i++)
 			line(&cli->out, plain[i], json_object_get(j, plain[i]));
-		json_array_foreach(json_object_get(j, "tasks"), k, t) {
+		json_array_foreach(json_object_get(j, "tasks"), k, t)
+		{
 			wz_buf_addz(&cli->out, "task ");
 			wz_buf_add_u64(&cli->out, (uint64_t)wz_daemon_int(t, "task"));
 			wz_buf_addc(&cli->out, '\n');

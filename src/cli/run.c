@@ -9,8 +9,8 @@ static int code_of(const json_t *j)
 	int64_t code = wz_daemon_int(j, "exit_code"), signo = wz_daemon_int(j, "exit_signal");
 	struct wz_str state = wz_daemon_text(j, "state"), text = wz_daemon_text(j, "reason_text");
 	if (!wz_str_eq(state, WZ_STR("COMPLETED")) && !wz_str_eq(state, WZ_STR("FAILED")))
-		(void)fprintf(stderr, "wz: the job ended: %.*s%s%.*s\n", (int)state.len, state.ptr, text.len ? ", " : "", (int)text.len,
-		        text.len ? text.ptr : "");
+		(void)fprintf(stderr, "wz: the job ended: %.*s%s%.*s\n", (int)state.len, state.ptr,
+		        text.len ? ", " : "", (int)text.len, text.len ? text.ptr : "");
 	if (wz_str_eq(state, WZ_STR("COMPLETED")))
 		return 0;
 	if (signo > 0)
@@ -51,6 +51,7 @@ const struct wz_verb wz_verb_run = {
         .examples = "wz run --gpus 1 -- nvidia-smi\n",
         .opts = wz_submit_opts,
         .fn = run_fn,
-        .more = "Exit code: that of the command; 128 + N when signal N ended it; 125 when it never ran or we failed.\n"
+        .more = "Exit code: that of the command; 128 + N when signal N ended it; 125 when it never ran or we "
+                "failed.\n"
                 "Interrupting leaves the job in the queue; wz cancel ends it.\n",
 };

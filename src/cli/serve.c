@@ -11,14 +11,18 @@ struct serve_args {
 	bool no_cgroup;
 };
 static const struct wz_opt serve_opts[] = {
-        {"state", 0, WZ_OPT_STRING, "DIR", "journal, logs, attempts ($XDG_STATE_HOME/whalezen)", offsetof(struct serve_args, state), 0},
+        {"state", 0, WZ_OPT_STRING, "DIR", "journal, logs, attempts ($XDG_STATE_HOME/whalezen)",
+                offsetof(struct serve_args, state), 0},
         {"socket", 'S', WZ_OPT_STRING, "PATH", "of the API ($XDG_RUNTIME_DIR/whalezen.sock, or in the state)",
                 offsetof(struct serve_args, socket), 0},
-        {"cluster", 0, WZ_OPT_STRING, "FILE", "emulate this cluster on this machine", offsetof(struct serve_args, cluster), 0},
+        {"cluster", 0, WZ_OPT_STRING, "FILE", "emulate this cluster on this machine",
+                offsetof(struct serve_args, cluster), 0},
         {"provider", 0, WZ_OPT_STRING, "NAME", "of devices: emulated, nvidia-smi, none (the first that finds some)",
                 offsetof(struct serve_args, provider), 0},
-        {"policy", 0, WZ_OPT_STRING, "NAME", "placement policy of a new state", offsetof(struct serve_args, policy), 0},
-        {"no-cgroup", 0, WZ_OPT_FLAG, NULL, "jobs without cgroups and their limits", offsetof(struct serve_args, no_cgroup), 0},
+        {"policy", 0, WZ_OPT_STRING, "NAME", "placement policy of a new state", offsetof(struct serve_args, policy),
+                0},
+        {"no-cgroup", 0, WZ_OPT_FLAG, NULL, "jobs without cgroups and their limits",
+                offsetof(struct serve_args, no_cgroup), 0},
         WZ_OPT_END,
 };
 
@@ -44,20 +48,28 @@ static int serve_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char 
 		rc = absolute(a.cluster, cluster, &err);
 	if (rc < 0)
 		return wz_cli_fail(&err);
-	struct wz_serve_options o = {.state_dir = state, .socket = socket, .cluster_file = a.cluster.len ? cluster : NULL,
-	        .provider = a.provider.len ? a.provider.ptr : a.cluster.len ? "emulated" : NULL,
-	        .policy = a.policy.len ? a.policy.ptr : NULL, .version = wz_version, .no_cgroup = a.no_cgroup};
+	struct wz_serve_options o = {.state_dir = state,
+	        .socket = socket,
+	        .cluster_file = a.cluster.len ? cluster : NULL,
+	        .provider = a.provider.len  ? a.provider.ptr
+	                    : a.cluster.len ? "emulated"
+	                                    : NULL,
+	        .policy = a.policy.len ? a.policy.ptr : NULL,
+	        .version = wz_version,
+	        .no_cgroup = a.no_cgroup};
 	return wz_serve_run(&o, &err) < 0 ? wz_cli_fail(&err) : WZ_EXIT_OK;
 }
 
 const struct wz_verb wz_verb_serve = {
         .name = "serve",
         .summary = "the daemon of one machine: a durable queue for its devices",
-        .usage = "wz serve [--state DIR] [--socket PATH] [--cluster FILE] [--provider NAME] [--policy NAME] [--no-cgroup]",
+        .usage = "wz serve [--state DIR] [--socket PATH] [--cluster FILE] [--provider NAME] [--policy NAME] "
+                 "[--no-cgroup]",
         .examples = "wz serve --cluster examples/cluster.yaml\n",
         .opts = serve_opts,
         .fn = serve_fn,
-        .more = "Runs in the foreground until SIGTERM. Jobs live on while it does not run; the next one adopts them.\n",
+        .more = "Runs in the foreground until SIGTERM. Jobs live on while it does not run; the next one adopts "
+                "them.\n",
 };
 
 /* ---- the agent ---- */
@@ -69,10 +81,12 @@ struct agent_args {
 };
 static const struct wz_opt agent_opts[] = {
         {"state", 0, WZ_OPT_STRING, "DIR", "attempts live here", offsetof(struct agent_args, state), 0},
-        {"socket", 'S', WZ_OPT_STRING, "PATH", "of the server, connected to for ever; or", offsetof(struct agent_args, socket), 0},
+        {"socket", 'S', WZ_OPT_STRING, "PATH", "of the server, connected to for ever; or",
+                offsetof(struct agent_args, socket), 0},
         {"fd", 0, WZ_OPT_U64, "N", "an inherited connected socket", offsetof(struct agent_args, fd), 1000000},
         {"cluster", 0, WZ_OPT_STRING, "FILE", "emulate this cluster", offsetof(struct agent_args, cluster), 0},
-        {"provider", 0, WZ_OPT_STRING, "NAME", "emulated, nvidia-smi, none", offsetof(struct agent_args, provider), 0},
+        {"provider", 0, WZ_OPT_STRING, "NAME", "emulated, nvidia-smi, none", offsetof(struct agent_args, provider),
+                0},
         {"no-cgroup", 0, WZ_OPT_FLAG, NULL, "use no cgroups", offsetof(struct agent_args, no_cgroup), 0},
         WZ_OPT_END,
 };
@@ -98,9 +112,13 @@ static int agent_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char 
 		return wz_cli_usage(v, "--state, and one of --socket and --fd, are needed");
 	(void)sigaction(SIGTERM, &sa, NULL);
 	(void)sigaction(SIGINT, &sa, NULL);
-	struct wz_agent_options o = {.state_dir = a.state.ptr, .socket = a.socket.len ? a.socket.ptr : NULL, .fd = (int)a.fd,
-	        .provider = a.provider.len ? a.provider.ptr : NULL, .cluster_file = a.cluster.len ? a.cluster.ptr : NULL,
-	        .cgroup_base = a.no_cgroup ? "" : NULL, .version = wz_version};
+	struct wz_agent_options o = {.state_dir = a.state.ptr,
+	        .socket = a.socket.len ? a.socket.ptr : NULL,
+	        .fd = (int)a.fd,
+	        .provider = a.provider.len ? a.provider.ptr : NULL,
+	        .cluster_file = a.cluster.len ? a.cluster.ptr : NULL,
+	        .cgroup_base = a.no_cgroup ? "" : NULL,
+	        .version = wz_version};
 	return wz_agent_run(&o, &stop, &err) < 0 ? wz_cli_fail(&err) : WZ_EXIT_OK;
 }
 

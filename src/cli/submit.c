@@ -18,7 +18,8 @@ const struct wz_opt wz_submit_opts[] = {
         {"gpu-mem", 0, WZ_OPT_STRING, "SIZE", "memory of each device: 40G (class), 40Gi (exact)", A(gpu_mem), 0},
         {"gpu-type", 0, WZ_OPT_STRING, "NAME,...", "models in order of preference; !NAME excludes", A(gpu_type), 0},
         {"cu", 0, WZ_OPT_STRING, "N", "compute units, from whatever delivers them", A(cu), 0},
-        {"link", 0, WZ_OPT_STRING, "HOW", "how close devices are: nvlink, pcie, numa, node, rack; ~HOW: preferred", A(link), 0},
+        {"link", 0, WZ_OPT_STRING, "HOW", "how close devices are: nvlink, pcie, numa, node, rack; ~HOW: preferred",
+                A(link), 0},
         {"util", 0, WZ_OPT_STRING, "PERCENT", "expected use of the compute", A(util), 0},
         {"cpus", 'c', WZ_OPT_STRING, "N", "CPU cores of each task", A(cpus), 0},
         {"mem", 'm', WZ_OPT_STRING, "SIZE", "host memory of each task", A(mem), 0},
@@ -102,7 +103,8 @@ static int key_of(const struct wz_submit_args *a, char ret[40])
 	return 0;
 }
 
-static int send(struct wz_daemon *d, struct wz_api_submit *rq, const char *key, struct wz_buf *answer, uint64_t *ret_job)
+static int send(
+        struct wz_daemon *d, struct wz_api_submit *rq, const char *key, struct wz_buf *answer, uint64_t *ret_job)
 {
 	struct wz_buf body;
 	wz_buf_init(&body, d->cli->mem, BODY_MAX);
@@ -118,18 +120,20 @@ static int send(struct wz_daemon *d, struct wz_api_submit *rq, const char *key, 
 	return 0;
 }
 
-static int prepare(const struct wz_verb *v, const struct wz_submit_args *a, int argc, char **argv, struct wz_str *args,
-        struct wz_api_submit *rq, char *cwd)
+static int prepare(const struct wz_verb *v, const struct wz_submit_args *a, int argc, char **argv,
+        struct wz_str *args, struct wz_api_submit *rq, char *cwd)
 {
 	int64_t priority = 0;
 	if (argc == 0 && !a->script.len)
 		return wz_cli_usage(v, "a command is missing");
-	if (a->priority.len && (wz_str_parse_i64(a->priority, &priority) < 0 || priority < INT32_MIN || priority > INT32_MAX))
+	if (a->priority.len &&
+	        (wz_str_parse_i64(a->priority, &priority) < 0 || priority < INT32_MIN || priority > INT32_MAX))
 		return wz_cli_usage(v, "--priority: expected a whole number");
 	for (int i = 0; i < argc; i++) {
 		args[i] = wz_str(argv[i]);
 		if (!wz_utf8_ok(args[i]))
-			return fail(-EINVAL, "BadText", args[i], ": an argument that is not UTF-8 cannot be submitted");
+			return fail(
+			        -EINVAL, "BadText", args[i], ": an argument that is not UTF-8 cannot be submitted");
 	}
 	if (!a->cwd.len && !getcwd(cwd, WZ_DAEMON_PATH_MAX))
 		return fail(-ENOENT, "FileError", WZ_STR(""), "the working directory is gone; give --cwd");
@@ -156,7 +160,8 @@ int wz_submit(struct wz_daemon *d, const struct wz_verb *v, const struct wz_subm
 	struct wz_err err;
 	char cwd[WZ_DAEMON_PATH_MAX], key[40];
 	wz_buf_init(&profile, mem, WZ_API_TEXT_MAX);
-	int code = args && env ? prepare(v, a, argc, argv, args, &rq, cwd) : fail(-ENOMEM, "OutOfMemory", WZ_STR(""), "out of memory");
+	int code = args && env ? prepare(v, a, argc, argv, args, &rq, cwd)
+	                       : fail(-ENOMEM, "OutOfMemory", WZ_STR(""), "out of memory");
 	if (code == 0 && a->script.len) {
 		if (argc)
 			code = wz_cli_usage(v, "give a command or --script, one of the two");
@@ -213,6 +218,7 @@ const struct wz_verb wz_verb_submit = {
                     "wz submit --gpu-share 50% --gpu-mem 10Gi -- python serve.py\n",
         .opts = wz_submit_opts,
         .fn = submit_fn,
-        .more = "The command is never given to a shell. It runs in the present directory, with a clean environment: PATH,\n"
+        .more = "The command is never given to a shell. It runs in the present directory, with a clean "
+                "environment: PATH,\n"
                 "VIRTUAL_ENV, CONDA_*, LANG, LC_* and TZ pass.\n",
 };

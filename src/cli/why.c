@@ -23,7 +23,8 @@ static void print(struct wz_buf *b, const json_t *j)
 	wz_buf_addz(b, ": ");
 	wz_buf_add(b, wz_daemon_text(j, "text"));
 	wz_buf_addc(b, '\n');
-	json_array_foreach(json_object_get(j, "blockers"), i, x) {
+	json_array_foreach(json_object_get(j, "blockers"), i, x)
+	{
 		wz_buf_addz(b, "  ");
 		wz_buf_add_u64(b, (uint64_t)wz_daemon_int(x, "nodes"));
 		wz_buf_addz(b, wz_daemon_int(x, "nodes") == 1 ? " node: " : " nodes: ");

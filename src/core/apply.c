@@ -170,7 +170,7 @@ static int start_running(struct wz_core *c, uint32_t task, struct wz_err *err)
 		return 0;
 	if (j->running == 0 && j->time_limit_us && wz_inflight_find(c, WZ_LIMIT_ID(j)) == WZ_ID_NONE) {
 		int r = wz_inflight_add(c, WZ_LIMIT_ID(j), WZ_FLIGHT_TIME_LIMIT, j->first_task,
-		                        wz_usat_add(c->now_us, j->time_limit_us));
+		        wz_usat_add(c->now_us, j->time_limit_us));
 		if (r < 0)
 			return no_memory(err, r);
 	}

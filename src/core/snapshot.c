@@ -24,9 +24,9 @@
 #define BYTE_ORDER_MARK 0x01020304u /* of the policy state, which is opaque */
 
 struct io {
-	struct wz_buf *out;            /* writing, else NULL */
-	const unsigned char *p, *end;  /* reading */
-	const char *bad;               /* reading: what is wrong; sticky */
+	struct wz_buf *out; /* writing, else NULL */
+	const unsigned char *p, *end; /* reading */
+	const char *bad; /* reading: what is wrong; sticky */
 };
 
 static void fail(struct io *x, const char *what)
@@ -166,8 +166,12 @@ static void io_count(struct io *x, uint32_t *n, uint32_t max, unsigned least)
 
 /* ---- the records ---- */
 
-struct head { uint64_t seed, now, step, next_effect, start_timeout, stop_timeout, next_seq; bool facts_changed; uint64_t pause_step, pause_seq;
-	int32_t pause_priority; };
+struct head {
+	uint64_t seed, now, step, next_effect, start_timeout, stop_timeout, next_seq;
+	bool facts_changed;
+	uint64_t pause_step, pause_seq;
+	int32_t pause_priority;
+};
 
 static void io_head(struct io *x, struct head *h)
 {
@@ -250,8 +254,13 @@ static void io_device(struct io *x, struct wz_device *d)
 	io_i64(x, &d->mem, 0, WZ_BYTES_MAX);
 }
 
-struct node_record { struct wz_str name, site, rack; uint8_t flags; int64_t cpu, mem; int32_t max_tasks; uint32_t class_id,
-	n_labels, n_dev; };
+struct node_record {
+	struct wz_str name, site, rack;
+	uint8_t flags;
+	int64_t cpu, mem;
+	int32_t max_tasks;
+	uint32_t class_id, n_labels, n_dev;
+};
 
 static void io_node(struct io *x, struct node_record *r)
 {
@@ -269,7 +278,13 @@ static void io_node(struct io *x, struct node_record *r)
 	io_u32_max(x, &r->n_dev, WZ_NODE_DEVICES_MAX);
 }
 
-struct job_record { struct wz_str user, queue; uint8_t reason; bool limited; uint64_t limit_due; uint32_t n_done; };
+struct job_record {
+	struct wz_str user, queue;
+	uint8_t reason;
+	bool limited;
+	uint64_t limit_due;
+	uint32_t n_done;
+};
 
 static void io_job(struct io *x, struct wz_job *j, struct job_record *r)
 {
@@ -305,13 +320,20 @@ static void io_job(struct io *x, struct wz_job *j, struct job_record *r)
 	if (r->limited)
 		io_u64(x, &r->limit_due);
 	io_u8_max(x, &r->reason, WZ_REASON_COUNT_ - 1);
-	want(x, j->tasks_min >= 1 && j->tasks_min <= j->tasks_max && j->attempt >= 1, "a job's numbers are out of range");
+	want(x, j->tasks_min >= 1 && j->tasks_min <= j->tasks_max && j->attempt >= 1,
+	        "a job's numbers are out of range");
 	want(x, r->reason == 0 || j->state == WZ_JOB_WAITING, "a job that does not wait has a reason");
 	want(x, !r->limited || j->state >= WZ_JOB_STARTING, "a job that waits has a time limit that runs");
 	io_u32_max(x, &r->n_done, j->tasks_max); /* the tasks that are done; their indices follow */
 }
 
-struct task_record { uint32_t job, index; uint8_t state, observed; struct wz_place place; uint64_t effect, deadline_us; uint8_t kind; };
+struct task_record {
+	uint32_t job, index;
+	uint8_t state, observed;
+	struct wz_place place;
+	uint64_t effect, deadline_us;
+	uint8_t kind;
+};
 
 static void io_task(struct io *x, struct task_record *t)
 {
@@ -331,9 +353,11 @@ static void io_task(struct io *x, struct task_record *t)
 		io_u64(x, &t->deadline_us);
 	}
 	want(x, t->state >= WZ_TASK_ASSUMED, "a task that holds something has no state");
-	want(x, t->effect ? t->kind >= WZ_EF_START && (t->kind == WZ_EF_START || t->state == WZ_TASK_STOPPING) &&
+	want(x,
+	        t->effect ? t->kind >= WZ_EF_START && (t->kind == WZ_EF_START || t->state == WZ_TASK_STOPPING) &&
 	                            t->state != WZ_TASK_RUNNING
-	                  : t->state != WZ_TASK_ASSUMED, "a task's effect does not go with its state");
+	                  : t->state != WZ_TASK_ASSUMED,
+	        "a task's effect does not go with its state");
 	want(x, !t->observed || t->state == WZ_TASK_RUNNING, "observed work is not running");
 }
 
@@ -395,9 +419,14 @@ static void write_nodes(struct io *x, const struct wz_core *c)
 	io_u32(x, &n_nodes);
 	for (uint32_t i = 0; i < n_nodes; i++) {
 		const struct wz_node *n = &m->node[i];
-		struct node_record r = {.name = n->name ? name_of(c, n->name - 1) : WZ_STR(""), .flags = n->flags & 0xf,
-			.cpu = n->cpu, .mem = n->mem, .max_tasks = n->max_tasks, .class_id = n->class_id,
-			.n_labels = n->n_labels, .n_dev = n->n_dev};
+		struct node_record r = {.name = n->name ? name_of(c, n->name - 1) : WZ_STR(""),
+		        .flags = n->flags & 0xf,
+		        .cpu = n->cpu,
+		        .mem = n->mem,
+		        .max_tasks = n->max_tasks,
+		        .class_id = n->class_id,
+		        .n_labels = n->n_labels,
+		        .n_dev = n->n_dev};
 		if (n->name) {
 			r.site = name_of(c, n->site);
 			r.rack = name_of(c, n->rack);
@@ -420,8 +449,10 @@ static void write_jobs(struct io *x, const struct wz_core *c, const uint32_t *sl
 	for (uint32_t i = 0; i < n; i++) {
 		struct wz_job j = c->jobs.job[slot[i]];
 		uint32_t limit = wz_inflight_find(c, WZ_LIMIT_ID(&j));
-		struct job_record r = {.user = name_of(c, j.user), .queue = name_of(c, j.queue), .n_done = j.done,
-			.limited = limit != WZ_ID_NONE};
+		struct job_record r = {.user = name_of(c, j.user),
+		        .queue = name_of(c, j.queue),
+		        .n_done = j.done,
+		        .limited = limit != WZ_ID_NONE};
 		if (r.limited)
 			r.limit_due = c->inflight.f[limit].deadline_us;
 		if (j.state == WZ_JOB_WAITING)
@@ -437,9 +468,16 @@ static void write_task(struct io *x, const struct wz_core *c, const uint32_t *po
 {
 	const struct wz_task *t = &c->jobs.task[task];
 	uint32_t f = t->effect ? wz_inflight_find(c, t->effect) : WZ_ID_NONE;
-	struct task_record r = {.job = position[t->job], .index = task - c->jobs.job[t->job].first_task, .state = t->state,
-		.observed = t->observed, .place = {.node = {t->node}, .devices = t->devices, .cpu = t->cpu, .mem = t->mem,
-		.dev_milli = t->dev_milli, .dev_mem = t->dev_mem}};
+	struct task_record r = {.job = position[t->job],
+	        .index = task - c->jobs.job[t->job].first_task,
+	        .state = t->state,
+	        .observed = t->observed,
+	        .place = {.node = {t->node},
+	                .devices = t->devices,
+	                .cpu = t->cpu,
+	                .mem = t->mem,
+	                .dev_milli = t->dev_milli,
+	                .dev_mem = t->dev_mem}};
 
 	if (f != WZ_ID_NONE) {
 		r.effect = t->effect;
@@ -457,7 +495,7 @@ static void write_tasks(struct io *x, const struct wz_core *c, const uint32_t *p
 	for (uint32_t i = 0; i < c->model.n_nodes; i++) {
 		uint32_t tail = WZ_ID_NONE;
 		for (uint32_t t = c->model.node[i].name ? c->model.node[i].head_task : WZ_ID_NONE; t != WZ_ID_NONE;
-		     t = c->jobs.task[t].next)
+		        t = c->jobs.task[t].next)
 			tail = t;
 		for (uint32_t t = tail; t != WZ_ID_NONE; t = c->jobs.task[t].prev)
 			write_task(x, c, position, t);
@@ -465,7 +503,7 @@ static void write_tasks(struct io *x, const struct wz_core *c, const uint32_t *p
 	io_u32(x, &n_stop);
 	for (uint32_t i = 0; i < n_stop; i++) {
 		uint32_t slot = c->jobs.task[c->stop_wanted[i]].job, job = position[slot],
-			index = c->stop_wanted[i] - c->jobs.job[slot].first_task;
+		         index = c->stop_wanted[i] - c->jobs.job[slot].first_task;
 		io_u32(x, &job);
 		io_u32(x, &index);
 	}
@@ -531,7 +569,7 @@ int wz_core_export(const struct wz_core *c, struct wz_buf *b, struct wz_err *err
 	struct io x = {.out = b};
 	size_t begin = b->len, scratch = 2 * sizeof(uint32_t) * (c->jobs.n + 1ull);
 	struct head h = {c->seed, c->now_us, c->step, c->next_effect, c->start_timeout_us, c->stop_timeout_us,
-		c->jobs.next_seq, c->facts_changed, c->pause.step, c->pause.seq, c->pause.priority};
+	        c->jobs.next_seq, c->facts_changed, c->pause.step, c->pause.seq, c->pause.priority};
 	char text[WZ_POLICY_TEXT_MAX];
 	struct wz_str policy = policy_text(c, text), state = {c->policy_state, c->policy->state_size};
 	uint64_t digest = wz_core_digest(c), version = VERSION, rules = c->policy->version, mark = 0;
@@ -559,7 +597,7 @@ int wz_core_export(const struct wz_core *c, struct wz_buf *b, struct wz_err *err
 		wz_buf_add_hex64(b, checksum((struct wz_str){b->data + begin, b->len - begin}));
 	return b->status == 0 ? 0
 	                      : wz_err_set(err, b->status, b->status == -ENOMEM ? "OutOfMemory" : "TooLong",
-	                                   WZ_STR("no room for the state"));
+	                                WZ_STR("no room for the state"));
 }
 
 /* ---- reading ---- */
@@ -571,7 +609,7 @@ struct import {
 	wz_model_id model[WZ_MODELS_MAX]; /* of the file's number */
 	bool identity, same;
 	uint32_t n_jobs;
-	int r;                            /* -ENOMEM, -E2BIG */
+	int r; /* -ENOMEM, -E2BIG */
 };
 
 static bool ok(struct import *m)
@@ -706,17 +744,31 @@ static void read_node(struct import *m, uint32_t id, uint32_t n_classes)
 	memset(dev, 0, sizeof(dev));
 	for (uint32_t i = 0; i < r.n_dev; i++) {
 		io_device(&m->x, &dev[i]);
-		facts[i] = (struct wz_device_facts){.model = {model_of(m, dev[i].model)}, .mem_bytes = dev[i].mem,
-			.compute_milli = dev[i].milli, .link_domain = dev[i].link_domain, .numa = dev[i].numa,
-			.pcie = dev[i].pcie, .health = dev[i].health, .partition = dev[i].partition};
+		facts[i] = (struct wz_device_facts){.model = {model_of(m, dev[i].model)},
+		        .mem_bytes = dev[i].mem,
+		        .compute_milli = dev[i].milli,
+		        .link_domain = dev[i].link_domain,
+		        .numa = dev[i].numa,
+		        .pcie = dev[i].pcie,
+		        .health = dev[i].health,
+		        .partition = dev[i].partition};
 	}
 	want(&m->x, r.class_id < n_classes, "a node's class is not there");
 	want(&m->x, (r.flags & WZ_NODE_PRESENT) || !(r.flags & WZ_NODE_READY), "an absent node is ready");
 	if (!ok(m))
 		return;
-	e = (struct wz_ev_node){.node = {id}, .name = r.name, .site = r.site, .rack = r.rack, .cpu_milli = r.cpu,
-		.mem_bytes = r.mem, .max_tasks = (uint32_t)r.max_tasks, .count_only = r.flags & WZ_NODE_COUNT_ONLY,
-		.n_devices = r.n_dev, .device = facts, .n_labels = r.n_labels, .label = label};
+	e = (struct wz_ev_node){.node = {id},
+	        .name = r.name,
+	        .site = r.site,
+	        .rack = r.rack,
+	        .cpu_milli = r.cpu,
+	        .mem_bytes = r.mem,
+	        .max_tasks = (uint32_t)r.max_tasks,
+	        .count_only = r.flags & WZ_NODE_COUNT_ONLY,
+	        .n_devices = r.n_dev,
+	        .device = facts,
+	        .n_labels = r.n_labels,
+	        .label = label};
 	rc = wz_model_node_join(s, &m->c->catalogue, &e, NULL);
 	if (rc == -ENOMEM)
 		m->r = rc;
@@ -764,7 +816,8 @@ static void read_nodes(struct import *m)
 		read_node(m, i, n_classes);
 	if (!ok(m))
 		return;
-	for (uint32_t i = s->n_nodes; i < n_nodes; i++) /* ids that were never used; a node before them gives the count */
+	for (uint32_t i = s->n_nodes; i < n_nodes;
+	        i++) /* ids that were never used; a node before them gives the count */
 		fail(&m->x, "the last node was never there");
 	s->n_classes = n_classes; /* joining may have made others, which no node has */
 	for (uint32_t i = 0; i < n_nodes; i++) {
@@ -828,7 +881,7 @@ static void read_job(struct import *m, uint32_t at, uint64_t *last_seq)
 	if (ok(m) && j->state == WZ_JOB_WAITING) {
 		wz_order_add(c, slot);
 		want(&m->x, c->order.cls[class_id].n == 1 || c->order.cls[class_id].reason == extra.reason,
-		     "jobs of one class have two reasons");
+		        "jobs of one class have two reasons");
 		if (extra.reason && c->order.cls[class_id].reason != extra.reason)
 			wz_class_set_reason(c, class_id, extra.reason);
 	}
@@ -846,7 +899,8 @@ static void read_task(struct import *m)
 
 	io_task(&m->x, &r);
 	want(&m->x, r.job < m->n_jobs && r.index < c->jobs.job[r.job].tasks_max, "a task's job is not there");
-	want(&m->x, r.place.node.v < c->model.n_nodes && c->model.node[r.place.node.v].name, "a task's node is not there");
+	want(&m->x, r.place.node.v < c->model.n_nodes && c->model.node[r.place.node.v].name,
+	        "a task's node is not there");
 	if (!ok(m))
 		return;
 	j = &c->jobs.job[r.job];
@@ -856,7 +910,7 @@ static void read_task(struct import *m)
 	want(&m->x, n->n_dev == 64 || r.place.devices >> n->n_dev == 0, "a task has devices that its node has not");
 	want(&m->x, j->state >= WZ_JOB_STARTING, "a waiting job holds something");
 	want(&m->x, !r.effect || (r.effect < c->next_effect && wz_inflight_find(c, r.effect) == WZ_ID_NONE),
-	     "an effect in flight was never issued, or is there twice");
+	        "an effect in flight was never issued, or is there twice");
 	if (!ok(m))
 		return;
 	if (r.effect)
@@ -893,8 +947,10 @@ static void read_stops(struct import *m)
 			return;
 		task = c->jobs.job[job].first_task + index;
 		f = c->jobs.task[task].effect ? wz_inflight_find(c, c->jobs.task[task].effect) : WZ_ID_NONE;
-		want(&m->x, c->jobs.task[task].state == WZ_TASK_STOPPING && c->jobs.task[task].hash == 0 &&
-		                    (f == WZ_ID_NONE || c->inflight.f[f].kind == WZ_EF_START), "a stop is wanted twice");
+		want(&m->x,
+		        c->jobs.task[task].state == WZ_TASK_STOPPING && c->jobs.task[task].hash == 0 &&
+		                (f == WZ_ID_NONE || c->inflight.f[f].kind == WZ_EF_START),
+		        "a stop is wanted twice");
 		if (!ok(m))
 			return;
 		wz_check(c->n_stop < c->stop_cap);
@@ -920,7 +976,8 @@ static void read_jobs(struct import *m)
 	if (!ok(m))
 		return;
 	for (uint32_t i = 0; i < m->n_jobs; i++)
-		want(&m->x, (c->jobs.job[i].placed > 0) == (c->jobs.job[i].state >= WZ_JOB_STARTING), "a job's state does not go with its tasks");
+		want(&m->x, (c->jobs.job[i].placed > 0) == (c->jobs.job[i].state >= WZ_JOB_STARTING),
+		        "a job's state does not go with its tasks");
 	for (uint32_t i = 0; i < c->model.n_nodes; i++)
 		if (c->model.node[i].name)
 			wz_ledger_observe(c, i);
@@ -967,7 +1024,8 @@ static void read_policy(struct import *m, const struct wz_core_options *o)
 		return;
 	p = policy_of(text, o, &v);
 	memcpy(&own, &order, sizeof(order));
-	m->same = m->identity && p && p->version == version && p->state_size == state.len && (own == mark || !state.len);
+	m->same = m->identity && p && p->version == version && p->state_size == state.len &&
+	          (own == mark || !state.len);
 	if (!p)
 		wz_variant_usual(wz_policies[0], &v);
 	p = v.policy;
@@ -1027,8 +1085,8 @@ static int bad(struct wz_err *err, const char *what)
 	return wz_err_set(err, -EINVAL, "BadSnapshot", WZ_STR("this is not a whole snapshot: "), wz_str(what));
 }
 
-int wz_core_import(const struct wz_mem *mem, const struct wz_core_options *o, struct wz_str bytes, struct wz_core **ret,
-                   bool *ret_same, struct wz_err *err)
+int wz_core_import(const struct wz_mem *mem, const struct wz_core_options *o, struct wz_str bytes,
+        struct wz_core **ret, bool *ret_same, struct wz_err *err)
 {
 	struct wz_core_options plain = {0};
 	struct import m = {0};
@@ -1044,7 +1102,8 @@ int wz_core_import(const struct wz_mem *mem, const struct wz_core_options *o, st
 	m.x.end = (const unsigned char *)bytes.ptr + bytes.len - 16;
 	io_u64(&m.x, &version);
 	if (version > VERSION)
-		return wz_err_set(err, -EPROTO, "NewerSnapshot", WZ_STR("this snapshot was written by a newer version of WhaleZEN"));
+		return wz_err_set(err, -EPROTO, "NewerSnapshot",
+		        WZ_STR("this snapshot was written by a newer version of WhaleZEN"));
 	wz_buf_init_fixed(&b, sum, sizeof(sum));
 	wz_buf_add_hex64(&b, checksum((struct wz_str){bytes.ptr, bytes.len - 16}));
 	if (version != VERSION || memcmp(sum, bytes.ptr + bytes.len - 16, 16) != 0)
@@ -1065,7 +1124,8 @@ int wz_core_import(const struct wz_mem *mem, const struct wz_core_options *o, st
 	}
 	wz_core_free(m.c);
 	if (m.r < 0)
-		return wz_err_set(err, m.r, m.r == -ENOMEM ? "OutOfMemory" : "TooMany", WZ_STR("no room for this snapshot"));
+		return wz_err_set(
+		        err, m.r, m.r == -ENOMEM ? "OutOfMemory" : "TooMany", WZ_STR("no room for this snapshot"));
 	return bad(err, m.x.bad);
 }
 
@@ -1099,8 +1159,12 @@ uint32_t wz_core_flights(const struct wz_core *c, struct wz_flight_info *ret, ui
 		if (f->kind == WZ_FLIGHT_TIME_LIMIT)
 			continue;
 		if (n < max)
-			ret[n] = (struct wz_flight_info){.effect = f->id, .deadline_us = f->deadline_us, .job = j->number,
-				.kind = f->kind, .task = f->task - j->first_task, .attempt = j->attempt};
+			ret[n] = (struct wz_flight_info){.effect = f->id,
+			        .deadline_us = f->deadline_us,
+			        .job = j->number,
+			        .kind = f->kind,
+			        .task = f->task - j->first_task,
+			        .attempt = j->attempt};
 		n++;
 	}
 	kept = n < max ? n : max;

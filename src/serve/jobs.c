@@ -22,22 +22,23 @@ static void refuse(struct wz_api_call *c, int code, const char *reason, const ch
 /* Fields of a submit that this body does not carry out yet: refused, not ignored. NULL: none. */
 static const char *not_yet(const struct wz_api_submit *r)
 {
-	return r->dry_run               ? "dry_run"
-	       : r->secrets.n           ? "secrets"
-	       : r->begin_us            ? "begin_us"
-	       : r->deadline_us         ? "deadline_us"
-	       : r->after.n             ? "after"
-	       : r->array.len           ? "array"
-	       : r->lines.n             ? "lines"
-	       : r->retry_max           ? "retry_max"
-	       : r->retry_on.n          ? "retry_on"
-	       : r->stdout_path.len     ? "stdout_path"
-	       : r->stderr_path.len     ? "stderr_path"
-	       : r->image.len           ? "image"
-	       : r->notify.len          ? "notify"
-	       : r->git_diff.len        ? "git_diff"
-	       : r->pty                 ? "pty"
-	       : r->kill_on_bad_dependency ? "kill_on_bad_dependency" : NULL;
+	return r->dry_run                  ? "dry_run"
+	       : r->secrets.n              ? "secrets"
+	       : r->begin_us               ? "begin_us"
+	       : r->deadline_us            ? "deadline_us"
+	       : r->after.n                ? "after"
+	       : r->array.len              ? "array"
+	       : r->lines.n                ? "lines"
+	       : r->retry_max              ? "retry_max"
+	       : r->retry_on.n             ? "retry_on"
+	       : r->stdout_path.len        ? "stdout_path"
+	       : r->stderr_path.len        ? "stderr_path"
+	       : r->image.len              ? "image"
+	       : r->notify.len             ? "notify"
+	       : r->git_diff.len           ? "git_diff"
+	       : r->pty                    ? "pty"
+	       : r->kill_on_bad_dependency ? "kill_on_bad_dependency"
+	                                   : NULL;
 }
 
 /* True when it may go on; else it was answered. */
@@ -55,7 +56,8 @@ static bool check(struct serve *s, struct wz_api_call *c, const struct wz_api_su
 	else if (who->uid < 0)
 		refuse(c, -EPERM, "NoUser", "work runs as a user of this machine, and you are none", NULL);
 	else if (geteuid() != 0 && who->uid != (int64_t)geteuid())
-		refuse(c, -EPERM, "NotPrivileged", "this daemon is not root: it runs work of its own user only", NULL);
+		refuse(c, -EPERM, "NotPrivileged", "this daemon is not root: it runs work of its own user only",
+		        NULL);
 	else if (rq->priority > 0 && who->role != WZ_ROLE_ADMIN)
 		refuse(c, -EPERM, "NotAdmin", "users may only lower their priority", "priority");
 	else if (wz_profile_parse(rq->profile, wz_core_catalogue(s->core), p, &err) < 0)
@@ -101,8 +103,8 @@ struct submit_row {
 	char env[WZ_BLOB_ID], script[WZ_BLOB_ID];
 };
 
-static int fill_row(struct serve *s, struct wz_api_call *c, const struct wz_api_submit *rq, const struct wz_profile *p,
-        struct submit_row *x, struct wz_err *err)
+static int fill_row(struct serve *s, struct wz_api_call *c, const struct wz_api_submit *rq,
+        const struct wz_profile *p, struct submit_row *x, struct wz_err *err)
 {
 	const struct wz_api_who *who = wz_api_call_who(c);
 	struct wz_api_submit kept = *rq; /* what stands elsewhere is left out */
@@ -139,7 +141,8 @@ static int fill_row(struct serve *s, struct wz_api_call *c, const struct wz_api_
 }
 
 /* The event first: what the core refuses leaves no row. */
-static void accept(struct serve *s, struct wz_api_call *c, const struct wz_api_submit *rq, const struct wz_profile *p)
+static void accept(
+        struct serve *s, struct wz_api_call *c, const struct wz_api_submit *rq, const struct wz_profile *p)
 {
 	struct submit_row x = {.r = {0}};
 	struct wz_err err;
@@ -148,8 +151,12 @@ static void accept(struct serve *s, struct wz_api_call *c, const struct wz_api_s
 	wz_buf_init(&x.spec, s->mem, WZ_LINE_MAX / 2);
 	wz_buf_init(&x.profile, s->mem, WZ_PROFILE_TEXT_MAX);
 	int rc = fill_row(s, c, rq, p, &x, &err);
-	e.u.submit = (struct wz_ev_submit){.job = job, .user = x.r.user, .queue = x.r.queue, .priority = rq->priority,
-	        .profile = p, .held = rq->held};
+	e.u.submit = (struct wz_ev_submit){.job = job,
+	        .user = x.r.user,
+	        .queue = x.r.queue,
+	        .priority = rq->priority,
+	        .profile = p,
+	        .held = rq->held};
 	if (rc == 0)
 		rc = serve_apply_job(s, job, WZ_END_CANCELLED, &e, &err);
 	if (rc == 0) {
@@ -186,8 +193,8 @@ void op_job_submit(void *ctx, struct wz_api_call *c, const struct wz_api_submit 
 
 /* ---- one job ---- */
 
-static void change(struct serve *s, struct wz_api_call *c, uint64_t job, uint32_t kind, uint32_t end, const char *what,
-        struct wz_str text)
+static void change(struct serve *s, struct wz_api_call *c, uint64_t job, uint32_t kind, uint32_t end,
+        const char *what, struct wz_str text)
 {
 	struct wz_event e = {.kind = kind};
 	struct wz_err err;

@@ -23,7 +23,8 @@
 static void flush_out(struct serve *s)
 {
 	while (s->link >= 0 && s->out_done < s->out.len) {
-		ssize_t n = send(s->link, s->out.data + s->out_done, s->out.len - s->out_done, MSG_DONTWAIT | MSG_NOSIGNAL);
+		ssize_t n = send(
+		        s->link, s->out.data + s->out_done, s->out.len - s->out_done, MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) /* a broken link is seen by the reader */
@@ -48,7 +49,8 @@ void link_send(struct serve *s, struct wz_wire_msg *m)
 	wz_wire_format(m, &s->out);
 	if (s->out.status < 0) {
 		struct wz_err err;
-		(void)wz_err_set(&err, s->out.status, "AgentStuck", WZ_STR("the agent does not read what it is told"));
+		(void)wz_err_set(
+		        &err, s->out.status, "AgentStuck", WZ_STR("the agent does not read what it is told"));
 		serve_fail(s, &err);
 		return;
 	}
@@ -113,9 +115,10 @@ uint32_t node_find(const struct serve *s, struct wz_str name)
 {
 	const struct wz_model_state *m = wz_core_model(s->core);
 	uint32_t id = node_id(s, name);
-	return id < m->n_nodes && m->node[id].name && m->node[id].flags & WZ_NODE_PRESENT && wz_str_eq(node_name(s, id), name)
-	        ? id
-	        : WZ_ID_NONE;
+	return id < m->n_nodes && m->node[id].name && m->node[id].flags & WZ_NODE_PRESENT &&
+	                       wz_str_eq(node_name(s, id), name)
+	               ? id
+	               : WZ_ID_NONE;
 }
 
 static int model_of(struct serve *s, const struct wz_wire_device *d, wz_model_id *ret, struct wz_err *err)
@@ -128,7 +131,8 @@ static int model_of(struct serve *s, const struct wz_wire_device *d, wz_model_id
 		return 0;
 	if (wz_catalogue_match(c, d->name, &set, NULL) == 0) /* a family: the one with this much memory */
 		for (uint32_t i = 0; i < c->n; i++)
-			if (wz_model_set_has(&set, i) && c->model[i].class_g == wz_memory_class_g(facts.mem_bytes)) {
+			if (wz_model_set_has(&set, i) &&
+			        c->model[i].class_g == wz_memory_class_g(facts.mem_bytes)) {
 				*ret = (wz_model_id){(uint16_t)i};
 				return 0;
 			}
@@ -140,8 +144,9 @@ static int model_of(struct serve *s, const struct wz_wire_device *d, wz_model_id
 
 static uint8_t health_of(struct wz_str word)
 {
-	return wz_str_eq(word, WZ_STR("failed")) ? WZ_HEALTH_FAILED
-	       : wz_str_eq(word, WZ_STR("degraded")) ? WZ_HEALTH_DEGRADED : WZ_HEALTH_OK;
+	return wz_str_eq(word, WZ_STR("failed"))     ? WZ_HEALTH_FAILED
+	       : wz_str_eq(word, WZ_STR("degraded")) ? WZ_HEALTH_DEGRADED
+	                                             : WZ_HEALTH_OK;
 }
 
 /* What the core does not keep: names of devices. */
@@ -160,7 +165,8 @@ static int remember(struct serve *s, uint32_t id, const struct wz_wire_node *w)
 	f->n_devices = w->devices.n;
 	f->seen_us = serve_now_us(s);
 	for (uint32_t i = 0; i < w->devices.n; i++)
-		(void)snprintf(f->device[i].uuid, sizeof f->device[i].uuid, "%.*s", (int)d[i].uuid.len, d[i].uuid.len ? d[i].uuid.ptr : "");
+		(void)snprintf(f->device[i].uuid, sizeof f->device[i].uuid, "%.*s", (int)d[i].uuid.len,
+		        d[i].uuid.len ? d[i].uuid.ptr : "");
 	return 0;
 }
 
@@ -186,9 +192,17 @@ static int join(struct serve *s, const struct wz_wire_node *w, struct wz_err *er
 	}
 	for (uint32_t i = 0; i < w->labels.n; i++)
 		label[i] = (struct wz_label){l[i].key, l[i].value};
-	e.u.node = (struct wz_ev_node){.node = {id}, .name = w->name, .site = w->site, .rack = w->rack,
-	        .cpu_milli = w->cpu_milli, .mem_bytes = w->mem_bytes, .max_tasks = (uint32_t)w->max_tasks,
-	        .n_devices = w->devices.n, .device = f, .n_labels = w->labels.n, .label = label};
+	e.u.node = (struct wz_ev_node){.node = {id},
+	        .name = w->name,
+	        .site = w->site,
+	        .rack = w->rack,
+	        .cpu_milli = w->cpu_milli,
+	        .mem_bytes = w->mem_bytes,
+	        .max_tasks = (uint32_t)w->max_tasks,
+	        .n_devices = w->devices.n,
+	        .device = f,
+	        .n_labels = w->labels.n,
+	        .label = label};
 	int rc = serve_apply(s, &e, err);
 	if (rc < 0 || w->ready)
 		return rc;
@@ -233,7 +247,8 @@ static void on_hello(struct serve *s, const struct wz_wire_hello *h)
 static bool holds(const struct serve *s, uint64_t job, uint32_t task, uint32_t attempt, struct wz_job_info *ret)
 {
 	struct wz_place p;
-	return wz_core_job(s->core, job, ret) == 0 && ret->attempt == attempt && wz_core_task(s->core, job, task, &p) == 0;
+	return wz_core_job(s->core, job, ret) == 0 && ret->attempt == attempt &&
+	       wz_core_task(s->core, job, task, &p) == 0;
 }
 
 static void on_running(struct serve *s, const struct wz_wire_running *r)
@@ -304,8 +319,10 @@ static void write_end(struct serve *s, const struct wz_wire_ended *e, uint32_t e
 	WZ_SET(ATTEMPT, &r, end, end);
 	WZ_SET(ATTEMPT, &r, exit_code, e->exit_code);
 	WZ_SET(ATTEMPT, &r, signal, e->exit_signal > 0 ? e->exit_signal : 0);
-	(void)snprintf(usage, sizeof usage, "{\"cpu_us\":%lld,\"mem_peak_bytes\":%lld,\"log_bytes\":%lld,\"log_lost\":%lld}",
-	        (long long)e->cpu_us, (long long)e->mem_peak_bytes, (long long)e->log_bytes, (long long)e->log_lost);
+	(void)snprintf(usage, sizeof usage,
+	        "{\"cpu_us\":%lld,\"mem_peak_bytes\":%lld,\"log_bytes\":%lld,\"log_lost\":%lld}",
+	        (long long)e->cpu_us, (long long)e->mem_peak_bytes, (long long)e->log_bytes,
+	        (long long)e->log_lost);
 	WZ_SET(ATTEMPT, &r, usage, wz_str(usage));
 	if (wz_batch_attempt(&s->batch, &r, &err) < 0)
 		serve_fail(s, &err);
@@ -349,10 +366,14 @@ static void on_ended(struct serve *s, int64_t id, const struct wz_wire_ended *e)
 	uint32_t end = end_of(e, &requeue);
 	bool lost = wz_str_eq(e->why, WZ_STR("shim_lost"));
 	write_end(s, e, end);
-	task_ended(s, (uint64_t)e->job, (uint32_t)e->task, (uint32_t)e->attempt, end, requeue, e->exit_code, e->exit_signal,
-	        lost ? WZ_STR("ShimLost") : end == WZ_END_LAUNCH_FAILED ? e->reason : WZ_STR(""),
+	task_ended(s, (uint64_t)e->job, (uint32_t)e->task, (uint32_t)e->attempt, end, requeue, e->exit_code,
+	        e->exit_signal,
+	        lost                          ? WZ_STR("ShimLost")
+	        : end == WZ_END_LAUNCH_FAILED ? e->reason
+	                                      : WZ_STR(""),
 	        lost ? WZ_STR("the process that watches over it was killed; its exit code is not known")
-	             : end == WZ_END_LAUNCH_FAILED ? e->text : WZ_STR(""));
+	        : end == WZ_END_LAUNCH_FAILED ? e->text
+	                                      : WZ_STR(""));
 	serve_ack(s, id);
 }
 
@@ -487,10 +508,18 @@ static void on_message(struct serve *s, struct wz_str line)
 		return;
 	}
 	switch (m.type) {
-	case WZ_WIRE_HELLO: on_hello(s, &m.u.hello); break;
-	case WZ_WIRE_RUNNING: on_running(s, &m.u.running); break;
-	case WZ_WIRE_ENDED: on_ended(s, m.id, &m.u.ended); break;
-	case WZ_WIRE_TELEMETRY: on_telemetry(s, &m.u.telemetry); break;
+	case WZ_WIRE_HELLO:
+		on_hello(s, &m.u.hello);
+		break;
+	case WZ_WIRE_RUNNING:
+		on_running(s, &m.u.running);
+		break;
+	case WZ_WIRE_ENDED:
+		on_ended(s, m.id, &m.u.ended);
+		break;
+	case WZ_WIRE_TELEMETRY:
+		on_telemetry(s, &m.u.telemetry);
+		break;
 	case WZ_WIRE_NODE:
 		if (join(s, &m.u.node, &err) < 0)
 			serve_log("node refused", err.text);
@@ -499,8 +528,11 @@ static void on_message(struct serve *s, struct wz_str line)
 		if (answered(s, m.re, &a) && a.type == WZ_WIRE_LIST)
 			adopt(s);
 		break;
-	case WZ_WIRE_ERROR: on_error(s, &m); break;
-	default: break; /* cleaning, report, notice: the agent logs them */
+	case WZ_WIRE_ERROR:
+		on_error(s, &m);
+		break;
+	default:
+		break; /* cleaning, report, notice: the agent logs them */
 	}
 }
 
@@ -570,7 +602,8 @@ static int spawn(struct serve *s, int fd, struct wz_err *err)
 	const char *env[] = {path, "LC_ALL=C", NULL};
 	const char *have = getenv("PATH");
 	(void)snprintf(state, sizeof state, "%s/agent", s->o->state_dir);
-	(void)snprintf(path, sizeof path, "PATH=%s", have ? have : "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+	(void)snprintf(path, sizeof path, "PATH=%s",
+	        have ? have : "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
 	if (s->o->cluster_file) {
 		argv[n++] = "--cluster";
 		argv[n++] = s->o->cluster_file;
@@ -582,7 +615,12 @@ static int spawn(struct serve *s, int fd, struct wz_err *err)
 	if (s->o->no_cgroup)
 		argv[n++] = "--no-cgroup";
 	struct wz_proc_fd fds[] = {{fd, 3}, {STDERR_FILENO, STDERR_FILENO}};
-	struct wz_proc_spec p = {.argv = argv, .envp = env, .path = "/proc/self/exe", .umask = 022, .fds = fds, .n_fds = 2,
+	struct wz_proc_spec p = {.argv = argv,
+	        .envp = env,
+	        .path = "/proc/self/exe",
+	        .umask = 022,
+	        .fds = fds,
+	        .n_fds = 2,
 	        .new_session = true};
 	return wz_proc_spawn(&p, &s->agent, err);
 }
@@ -651,7 +689,8 @@ void link_retry(void *ctx)
 		(void)kill(s->agent, SIGTERM);
 		wz_timer_set(&s->agent_timer, RETRY_US);
 	} else if (++s->tries > TRIES_MAX) {
-		(void)wz_err_set(&err, -ENODEV, "AgentFailed", WZ_STR("the agent ends before it says a word; its reason stands above"));
+		(void)wz_err_set(&err, -ENODEV, "AgentFailed",
+		        WZ_STR("the agent ends before it says a word; its reason stands above"));
 		serve_fail(s, &err);
 	} else if (link_begin(s, &err) < 0) {
 		serve_log("the agent does not start", err.text);

@@ -24,7 +24,10 @@ struct reading {
 	char block[BLOCK];
 };
 
-struct latest { const struct reading *x; uint32_t attempt; };
+struct latest {
+	const struct reading *x;
+	uint32_t attempt;
+};
 
 /* The attempt to read: the one asked for; else the first after the present one when following, or the last. */
 static int find_row(void *ctx, const struct wz_attempt_row *r)
@@ -82,7 +85,8 @@ static uint64_t tail_offset(struct reading *x, uint32_t lines)
 	ssize_t got;
 	bool open_line = false;
 	for (unsigned pass = 0; pass < 2; pass++) {
-		for (off = 0, n = 0; (got = wz_joblog_read(x->dir, x->name, off, x->block, BLOCK, &at)) > 0; off = at + (uint64_t)got)
+		for (off = 0, n = 0; (got = wz_joblog_read(x->dir, x->name, off, x->block, BLOCK, &at)) > 0;
+		        off = at + (uint64_t)got)
 			for (ssize_t i = 0; i < got; i++) {
 				open_line = x->block[i] != '\n';
 				if (open_line)
@@ -157,8 +161,14 @@ void op_job_logs(void *ctx, struct wz_api_call *c, const struct wz_api_job_logs 
 		wz_mem_free(s->mem, x, sizeof *x);
 		return;
 	}
-	*x = (struct reading){.s = s, .c = c, .job = rq->id, .offset = rq->offset, .task = rq->task, .fixed = rq->attempt,
-	        .follow = rq->follow, .dir = -1};
+	*x = (struct reading){.s = s,
+	        .c = c,
+	        .job = rq->id,
+	        .offset = rq->offset,
+	        .task = rq->task,
+	        .fixed = rq->attempt,
+	        .follow = rq->follow,
+	        .dir = -1};
 	if (wz_timer_init(&x->timer, s->loop, pump, x) < 0) {
 		(void)wz_err_set(&err, -ENOMEM, "OutOfMemory", WZ_STR("out of memory"));
 		wz_api_fail(c, &err);

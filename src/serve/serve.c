@@ -18,7 +18,8 @@ void serve_log(const char *what, const char *detail)
 	char line[1024];
 	int n = snprintf(line, sizeof line, "wz serve: %s%s%s\n", what, *detail ? ": " : "", detail);
 	if (n > 0)
-		(void)wz_fd_write_all(STDERR_FILENO, (struct wz_str){line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1});
+		(void)wz_fd_write_all(STDERR_FILENO,
+		        (struct wz_str){line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1});
 }
 
 void serve_fail(struct serve *s, const struct wz_err *err)
@@ -65,11 +66,23 @@ static bool ready(void *ctx, struct wz_buf *why)
 	return s->adopted;
 }
 
-static const struct wz_api_backend backend = {.job_submit = op_job_submit, .job_list = op_job_list, .job_get = op_job_get,
-        .job_cancel = op_job_cancel, .job_hold = op_job_hold, .job_release = op_job_release, .job_why = op_job_why,
-        .job_logs = op_job_logs, .job_signal = op_job_signal, .job_attempts = op_job_attempts,
-        .node_drain = op_node_drain, .node_undrain = op_node_undrain, .node_list = op_node_list, .device_list = op_device_list, .info = op_info,
-        .job_owner = op_job_owner, .ready = ready};
+static const struct wz_api_backend backend = {.job_submit = op_job_submit,
+        .job_list = op_job_list,
+        .job_get = op_job_get,
+        .job_cancel = op_job_cancel,
+        .job_hold = op_job_hold,
+        .job_release = op_job_release,
+        .job_why = op_job_why,
+        .job_logs = op_job_logs,
+        .job_signal = op_job_signal,
+        .job_attempts = op_job_attempts,
+        .node_drain = op_node_drain,
+        .node_undrain = op_node_undrain,
+        .node_list = op_node_list,
+        .device_list = op_device_list,
+        .info = op_info,
+        .job_owner = op_job_owner,
+        .ready = ready};
 
 static void on_store(void *ctx, unsigned what)
 {

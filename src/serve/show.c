@@ -7,8 +7,8 @@
 
 #include <unistd.h>
 
-static const int32_t end_states[] = {WZ_STATE_COMPLETED, WZ_STATE_FAILED, WZ_STATE_CANCELLED, WZ_STATE_TIMEOUT, WZ_STATE_OOM,
-        WZ_STATE_PREEMPTED, WZ_STATE_NODE_LOST, WZ_STATE_DEVICE_LOST, WZ_STATE_LAUNCH_FAILED};
+static const int32_t end_states[] = {WZ_STATE_COMPLETED, WZ_STATE_FAILED, WZ_STATE_CANCELLED, WZ_STATE_TIMEOUT,
+        WZ_STATE_OOM, WZ_STATE_PREEMPTED, WZ_STATE_NODE_LOST, WZ_STATE_DEVICE_LOST, WZ_STATE_LAUNCH_FAILED};
 
 static int32_t state_of_end(int64_t end)
 {
@@ -18,12 +18,18 @@ static int32_t state_of_end(int64_t end)
 int32_t api_state(const struct wz_job_row *r)
 {
 	switch (r->state) {
-	case WZ_ROW_WAITING: return WZ_STATE_PENDING;
-	case WZ_ROW_HELD: return WZ_STATE_HELD;
-	case WZ_ROW_STARTING: return WZ_STATE_STARTING;
-	case WZ_ROW_RUNNING: return WZ_STATE_RUNNING;
-	case WZ_ROW_ENDING: return WZ_STATE_STOPPING;
-	default: return state_of_end(r->end);
+	case WZ_ROW_WAITING:
+		return WZ_STATE_PENDING;
+	case WZ_ROW_HELD:
+		return WZ_STATE_HELD;
+	case WZ_ROW_STARTING:
+		return WZ_STATE_STARTING;
+	case WZ_ROW_RUNNING:
+		return WZ_STATE_RUNNING;
+	case WZ_ROW_ENDING:
+		return WZ_STATE_STOPPING;
+	default:
+		return state_of_end(r->end);
 	}
 }
 
@@ -47,12 +53,24 @@ static void job_of_row(struct serve *s, const struct wz_job_row *r, struct wz_ap
 	struct wz_job_info info;
 	struct wz_profile p;
 	bool ended = r->state == WZ_ROW_ENDED;
-	*j = (struct wz_api_job){.id = (uint64_t)r->job, .name = r->name, .user = r->user, .queue = r->queue, .uid = r->uid,
-	        .state = api_state(r), .priority = (int32_t)r->priority, .profile = r->profile, .tasks_min = 1,
-	        .tasks_max = (uint32_t)r->tasks, .submit_us = r->submitted_us, .start_us = r->started_us,
-	        .end_us = ended ? r->ended_us : 0, .attempt = (uint32_t)r->attempt,
-	        .restarts = r->attempt > 1 ? (uint32_t)r->attempt - 1 : 0, .exit_code = (int32_t)r->exit_code,
-	        .exit_signal = (int32_t)r->signal, .comment = r->comment};
+	*j = (struct wz_api_job){.id = (uint64_t)r->job,
+	        .name = r->name,
+	        .user = r->user,
+	        .queue = r->queue,
+	        .uid = r->uid,
+	        .state = api_state(r),
+	        .priority = (int32_t)r->priority,
+	        .profile = r->profile,
+	        .tasks_min = 1,
+	        .tasks_max = (uint32_t)r->tasks,
+	        .submit_us = r->submitted_us,
+	        .start_us = r->started_us,
+	        .end_us = ended ? r->ended_us : 0,
+	        .attempt = (uint32_t)r->attempt,
+	        .restarts = r->attempt > 1 ? (uint32_t)r->attempt - 1 : 0,
+	        .exit_code = (int32_t)r->exit_code,
+	        .exit_signal = (int32_t)r->signal,
+	        .comment = r->comment};
 	if (wz_profile_parse(r->profile, wz_core_catalogue(s->core), &p, NULL) == 0) {
 		j->tasks_min = p.tasks_min;
 		j->time_limit_us = (int64_t)p.time_us;
@@ -97,8 +115,10 @@ static int words_of(const struct wz_api_job_query *q, uint32_t *ret, struct wz_e
 		struct wz_str w = q->state.v[i];
 		uint32_t add = wz_str_eq(w, WZ_STR("waiting")) ? 1u << WZ_STATE_PENDING | 1u << WZ_STATE_HELD
 		               : wz_str_eq(w, WZ_STR("active"))
-		        ? 1u << WZ_STATE_STARTING | 1u << WZ_STATE_RUNNING | 1u << WZ_STATE_SUSPENDED | 1u << WZ_STATE_STOPPING
-		               : wz_str_eq(w, WZ_STR("ended")) ? ENDED_WORDS : 0;
+		                       ? 1u << WZ_STATE_STARTING | 1u << WZ_STATE_RUNNING |
+		                                 1u << WZ_STATE_SUSPENDED | 1u << WZ_STATE_STOPPING
+		               : wz_str_eq(w, WZ_STR("ended")) ? ENDED_WORDS
+		                                               : 0;
 		for (uint32_t k = 0; k < WZ_STATE_COUNT_ && !add; k++)
 			if (wz_str_eq_nocase(w, wz_str(wz_api_state_words[k])))
 				add = 1u << k;
@@ -116,8 +136,9 @@ void op_job_list(void *ctx, struct wz_api_call *c, const struct wz_api_job_query
 	struct wz_job_query q = {.user = rq->user, .queue = rq->queue, .after = rq->after, .limit = UINT32_MAX};
 	struct wz_err err;
 	int rc = rq->node.len || rq->since_us || rq->until_us
-	        ? wz_err_set(&err, -EOPNOTSUPP, "NotSupported", WZ_STR("node, since_us and until_us cannot be asked for yet"))
-	        : words_of(rq, &x.words, &err);
+	                 ? wz_err_set(&err, -EOPNOTSUPP, "NotSupported",
+	                           WZ_STR("node, since_us and until_us cannot be asked for yet"))
+	                 : words_of(rq, &x.words, &err);
 	if (rc == 0 && x.words && !(x.words & ENDED_WORDS)) /* by the index of open jobs */
 		q.states = ~(1u << WZ_ROW_ENDED) & 0x3f;
 	if (rc == 0 && rq->ids.n == 0)
@@ -165,16 +186,23 @@ static int task_row(void *ctx, const struct wz_attempt_row *r)
 	if (r->attempt != x->attempt || x->n == x->cap)
 		return 0;
 	struct wz_api_task *t = &x->task[x->n++];
-	*t = (struct wz_api_task){.task = (uint32_t)r->task, .node = keep(x->arena, r->node),
-	        .devices = devices_of(x->arena, r->devices), .pid = r->pid, .exit_code = (int32_t)r->exit_code,
-	        .exit_signal = (int32_t)r->signal, .start_us = r->started_us, .end_us = r->ended_us};
+	*t = (struct wz_api_task){.task = (uint32_t)r->task,
+	        .node = keep(x->arena, r->node),
+	        .devices = devices_of(x->arena, r->devices),
+	        .pid = r->pid,
+	        .exit_code = (int32_t)r->exit_code,
+	        .exit_signal = (int32_t)r->signal,
+	        .start_us = r->started_us,
+	        .end_us = r->ended_us};
 	t->state = WZ_GIVEN(ATTEMPT, r, ended_us)     ? state_of_end(r->end)
 	           : WZ_GIVEN(ATTEMPT, r, started_us) ? WZ_STATE_RUNNING
 	                                              : WZ_STATE_STARTING;
 	return 0;
 }
 
-struct which { uint32_t v[1024], n, rows; };
+struct which {
+	uint32_t v[1024], n, rows;
+};
 
 static int attempt_number(void *ctx, const struct wz_attempt_row *r)
 {
@@ -313,7 +341,8 @@ static void why_waiting(struct serve *s, struct wz_api_call *c, struct wz_api_wh
 	w->never = e.never;
 	for (uint32_t i = 1; i < WZ_REASON_COUNT_; i++)
 		if (e.blocked[i])
-			b[n++] = (struct wz_api_blocker){wz_str(wz_reason_word(i)), wz_str(wz_reason_text(i)), e.blocked[i]};
+			b[n++] = (struct wz_api_blocker){
+			        wz_str(wz_reason_word(i)), wz_str(wz_reason_text(i)), e.blocked[i]};
 	w->blockers = (struct wz_items){b, n};
 	wz_api_reply_why(c, w);
 	wz_buf_release(&text);
@@ -326,7 +355,8 @@ static int why_row(void *ctx, const struct wz_job_row *r)
 	struct wz_api_job j;
 	struct wz_api_why w = {.job = (uint64_t)r->job, .state = api_state(r)};
 	x->found = true;
-	if (wz_core_job(x->s->core, w.job, &info) == 0 && (info.state == WZ_JOB_WAITING || info.state == WZ_JOB_HELD)) {
+	if (wz_core_job(x->s->core, w.job, &info) == 0 &&
+	        (info.state == WZ_JOB_WAITING || info.state == WZ_JOB_HELD)) {
 		if (info.state == WZ_JOB_WAITING) {
 			why_waiting(x->s, x->c, &w);
 			return 1;
@@ -336,7 +366,9 @@ static int why_row(void *ctx, const struct wz_job_row *r)
 	} else {
 		job_of_row(x->s, r, &j);
 		w.reason = j.reason.len ? j.reason : WZ_STR("Running");
-		w.text = j.reason_text.len ? j.reason_text : r->state == WZ_ROW_ENDED ? WZ_STR("the job has ended") : WZ_STR("the job does not wait");
+		w.text = j.reason_text.len          ? j.reason_text
+		         : r->state == WZ_ROW_ENDED ? WZ_STR("the job has ended")
+		                                    : WZ_STR("the job does not wait");
 	}
 	wz_api_reply_why(x->c, &w);
 	return 1;
@@ -371,17 +403,26 @@ void op_node_list(void *ctx, struct wz_api_call *c, const struct wz_api_nothing 
 		const struct wz_node *n = &m->node[i];
 		if (!(n->flags & WZ_NODE_PRESENT))
 			continue;
-		struct wz_api_node a = {.name = node_name(s, i), .site = strtab(m, n->site), .rack = strtab(m, n->rack),
-		        .state = !(n->flags & WZ_NODE_READY)  ? WZ_STR("down")
-		                 : n->flags & WZ_NODE_CORDONED ? (n->n_tasks ? WZ_STR("draining") : WZ_STR("drained"))
-		                                               : WZ_STR("ready"),
-		        .cpu_milli = n->cpu, .cpu_free_milli = n->cpu_free, .mem_bytes = n->mem, .mem_free_bytes = n->mem_free,
-		        .devices_total = n->n_dev, .devices_free = n->whole, .jobs_running = (uint32_t)n->n_tasks,
+		struct wz_api_node a = {.name = node_name(s, i),
+		        .site = strtab(m, n->site),
+		        .rack = strtab(m, n->rack),
+		        .state = !(n->flags & WZ_NODE_READY) ? WZ_STR("down")
+		                 : n->flags & WZ_NODE_CORDONED
+		                         ? (n->n_tasks ? WZ_STR("draining") : WZ_STR("drained"))
+		                         : WZ_STR("ready"),
+		        .cpu_milli = n->cpu,
+		        .cpu_free_milli = n->cpu_free,
+		        .mem_bytes = n->mem,
+		        .mem_free_bytes = n->mem_free,
+		        .devices_total = n->n_dev,
+		        .devices_free = n->whole,
+		        .jobs_running = (uint32_t)n->n_tasks,
 		        .seen_us = i < s->n_nodes ? s->node[i].seen_us : 0};
 		struct wz_buf reason;
 		char key[300];
 		wz_buf_init(&reason, s->mem, 65536);
-		(void)snprintf(key, sizeof key, "drain.%.*s", (int)(a.name.len < 256 ? a.name.len : 256), a.name.ptr);
+		(void)snprintf(
+		        key, sizeof key, "drain.%.*s", (int)(a.name.len < 256 ? a.name.len : 256), a.name.ptr);
 		if (n->flags & WZ_NODE_CORDONED && wz_store_kv(s->store, wz_str(key), &reason, NULL) == 0)
 			a.reason = wz_buf_str(&reason);
 		wz_api_item_node(c, &a);
@@ -390,7 +431,11 @@ void op_node_list(void *ctx, struct wz_api_call *c, const struct wz_api_nothing 
 	wz_api_list_end(c, 0);
 }
 
-struct held { uint64_t job; uint32_t node; uint64_t devices; };
+struct held {
+	uint64_t job;
+	uint32_t node;
+	uint64_t devices;
+};
 
 /* What every placed task holds. O(tasks). */
 static uint32_t all_held(struct serve *s, struct wz_arena *a, struct held **ret)
@@ -410,7 +455,8 @@ static uint32_t all_held(struct serve *s, struct wz_arena *a, struct held **ret)
 	return n;
 }
 
-static void device_item(struct serve *s, struct wz_api_call *c, uint32_t node, uint32_t index, const struct held *h, uint32_t n)
+static void device_item(
+        struct serve *s, struct wz_api_call *c, uint32_t node, uint32_t index, const struct held *h, uint32_t n)
 {
 	static const char *const healths[] = {"ok", "degraded", "failed"};
 	const struct wz_model_state *m = wz_core_model(s->core);
@@ -418,16 +464,29 @@ static void device_item(struct serve *s, struct wz_api_call *c, uint32_t node, u
 	const struct wz_device *d = &m->dev[at];
 	uint64_t jobs[64];
 	struct wz_nums held = {jobs, 0};
-	const struct place_facts *f = node < s->n_nodes && index < s->node[node].n_devices ? &s->node[node].device[index] : NULL;
+	const struct place_facts *f =
+	        node < s->n_nodes && index < s->node[node].n_devices ? &s->node[node].device[index] : NULL;
 	for (uint32_t i = 0; i < n && held.n < WZ_ARRAY_LEN(jobs); i++)
 		if (h[i].node == node && h[i].devices >> index & 1 && (!held.n || jobs[held.n - 1] != h[i].job))
 			jobs[held.n++] = h[i].job;
-	struct wz_api_device a = {.node = node_name(s, node), .index = index, .uuid = wz_str(f ? f->uuid : ""),
-	        .model = wz_str(wz_core_catalogue(s->core)->model[d->model].name), .health = wz_str(healths[d->health]),
-	        .mem_bytes = d->mem, .mem_free_bytes = m->dev_mem[at], .compute_milli = d->milli,
-	        .compute_free_milli = m->dev_milli[at], .link_domain = d->link_domain, .numa = d->numa, .jobs = held,
-	        .util_pct = f ? f->util_pct : -1, .temp_c = f ? f->temp_c : -1, .mem_used_bytes = f ? f->mem_used : -1,
-	        .power_mw = f ? f->power_mw : -1, .read_us = f ? f->read_us : 0, .mem_used_pct = -1};
+	struct wz_api_device a = {.node = node_name(s, node),
+	        .index = index,
+	        .uuid = wz_str(f ? f->uuid : ""),
+	        .model = wz_str(wz_core_catalogue(s->core)->model[d->model].name),
+	        .health = wz_str(healths[d->health]),
+	        .mem_bytes = d->mem,
+	        .mem_free_bytes = m->dev_mem[at],
+	        .compute_milli = d->milli,
+	        .compute_free_milli = m->dev_milli[at],
+	        .link_domain = d->link_domain,
+	        .numa = d->numa,
+	        .jobs = held,
+	        .util_pct = f ? f->util_pct : -1,
+	        .temp_c = f ? f->temp_c : -1,
+	        .mem_used_bytes = f ? f->mem_used : -1,
+	        .power_mw = f ? f->power_mw : -1,
+	        .read_us = f ? f->read_us : 0,
+	        .mem_used_pct = -1};
 	if (f && f->mem_used >= 0 && d->mem > 0)
 		a.mem_used_pct = (int32_t)(f->mem_used * 100 / d->mem);
 	wz_api_item_device(c, &a);
@@ -440,10 +499,12 @@ void op_device_list(void *ctx, struct wz_api_call *c, const struct wz_api_device
 	struct held *h;
 	uint32_t n = all_held(s, wz_api_call_arena(c), &h);
 	for (uint32_t i = 0; i < m->n_nodes; i++) {
-		if (!(m->node[i].flags & WZ_NODE_PRESENT) || (rq->node.len && !wz_str_eq(rq->node, node_name(s, i))))
+		if (!(m->node[i].flags & WZ_NODE_PRESENT) ||
+		        (rq->node.len && !wz_str_eq(rq->node, node_name(s, i))))
 			continue;
 		for (uint32_t k = 0; k < m->node[i].n_dev; k++) {
-			const char *model = wz_core_catalogue(s->core)->model[m->dev[m->node[i].first_dev + k].model].name;
+			const char *model =
+			        wz_core_catalogue(s->core)->model[m->dev[m->node[i].first_dev + k].model].name;
 			if (!rq->model.len || wz_str_eq_nocase(rq->model, wz_str(model)))
 				device_item(s, c, i, k, h, n);
 		}
@@ -461,9 +522,15 @@ void op_info(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq)
 	wz_core_stats(s->core, &st);
 	(void)gethostname(host, sizeof host - 1);
 	(void)snprintf(digest, sizeof digest, "%016llx", (unsigned long long)wz_core_digest(s->core));
-	struct wz_api_info a = {.version = wz_str(s->o->version), .body = WZ_STR("serve"), .host = wz_str(host),
-	        .started_us = s->started_us, .now_us = serve_now_us(s), .seq = wz_hub_seq(wz_api_hub(s->api)),
-	        .digest = wz_str(digest), .nodes = m->n_present, .pending = (uint32_t)st.jobs_waiting,
+	struct wz_api_info a = {.version = wz_str(s->o->version),
+	        .body = WZ_STR("serve"),
+	        .host = wz_str(host),
+	        .started_us = s->started_us,
+	        .now_us = serve_now_us(s),
+	        .seq = wz_hub_seq(wz_api_hub(s->api)),
+	        .digest = wz_str(digest),
+	        .nodes = m->n_present,
+	        .pending = (uint32_t)st.jobs_waiting,
 	        .running = (uint32_t)(st.jobs_live - st.jobs_waiting)};
 	for (uint32_t i = 0; i < m->n_nodes; i++)
 		if (m->node[i].flags & WZ_NODE_PRESENT) {

@@ -15,10 +15,13 @@
 #define GROUPS_MAX 256
 #define ENV_MAX 4096u
 
-static const char *const ends[] = {"Completed", "Failed", "Cancelled", "Timeout", "OutOfMemory", "Preempted", "NodeLost",
-        "DeviceLost", "LaunchFailed"};
+static const char *const ends[] = {"Completed", "Failed", "Cancelled", "Timeout", "OutOfMemory", "Preempted",
+        "NodeLost", "DeviceLost", "LaunchFailed"};
 
-const char *end_word(int64_t end) { return end >= 0 && end < (int64_t)WZ_ARRAY_LEN(ends) ? ends[end] : "Unknown"; }
+const char *end_word(int64_t end)
+{
+	return end >= 0 && end < (int64_t)WZ_ARRAY_LEN(ends) ? ends[end] : "Unknown";
+}
 
 void log_path(const struct serve *s, uint64_t job, uint32_t task, uint32_t attempt, struct wz_buf *b)
 {

@@ -13,7 +13,10 @@
 
 #include <signal.h>
 
-int64_t serve_now_us(const struct serve *s) { return s->wall_us + wz_loop_now_us(s->loop) - s->mono_us; }
+int64_t serve_now_us(const struct serve *s)
+{
+	return s->wall_us + wz_loop_now_us(s->loop) - s->mono_us;
+}
 
 static struct turn *turn_of(struct serve *s)
 {
@@ -58,7 +61,8 @@ int serve_apply(struct serve *s, struct wz_event *e, struct wz_err *err)
 	struct wz_err failed;
 	uint64_t now = (uint64_t)serve_now_us(s);
 	e->time_us = now > wz_core_now(s->core) ? now : wz_core_now(s->core);
-	int rc = s->failed ? wz_err_set(err, -ESHUTDOWN, "ServeFailed", WZ_STR("the daemon is ending")) : wz_core_apply(s->core, e, err);
+	int rc = s->failed ? wz_err_set(err, -ESHUTDOWN, "ServeFailed", WZ_STR("the daemon is ending"))
+	                   : wz_core_apply(s->core, e, err);
 	if (rc < 0)
 		return rc;
 	rc = wz_batch_event(&s->batch, e, wz_core_catalogue(s->core), &failed);
@@ -147,8 +151,13 @@ static void publish(struct serve *s, struct turn *t, uint64_t seq)
 {
 	for (uint32_t i = 0; i < t->n_news; i++) {
 		struct news *n = &t->news[i];
-		struct wz_api_event e = {.seq = seq - t->n_news + 1 + i, .time_us = serve_now_us(s), .type = WZ_STR("job"),
-		        .job = n->job, .device = -1, .what = wz_str(n->what), .state = n->state};
+		struct wz_api_event e = {.seq = seq - t->n_news + 1 + i,
+		        .time_us = serve_now_us(s),
+		        .type = WZ_STR("job"),
+		        .job = n->job,
+		        .device = -1,
+		        .what = wz_str(n->what),
+		        .state = n->state};
 		wz_hub_publish(wz_api_hub(s->api), &e);
 	}
 }
@@ -191,11 +200,16 @@ static void durable(void *ctx, uint64_t seq, int r)
 static int32_t row_state(const struct wz_job_info *i)
 {
 	switch (i->state) {
-	case WZ_JOB_HELD: return WZ_ROW_HELD;
-	case WZ_JOB_STARTING: return WZ_ROW_STARTING;
-	case WZ_JOB_RUNNING: return WZ_ROW_RUNNING;
-	case WZ_JOB_ENDING: return WZ_ROW_ENDING;
-	default: return WZ_ROW_WAITING;
+	case WZ_JOB_HELD:
+		return WZ_ROW_HELD;
+	case WZ_JOB_STARTING:
+		return WZ_ROW_STARTING;
+	case WZ_JOB_RUNNING:
+		return WZ_ROW_RUNNING;
+	case WZ_JOB_ENDING:
+		return WZ_ROW_ENDING;
+	default:
+		return WZ_ROW_WAITING;
 	}
 }
 
@@ -204,7 +218,10 @@ static int tell(struct serve *s, const struct touched *t, const struct wz_job_ro
 	struct turn *turn = turn_of(s);
 	if (!turn || wz_grow(s->mem, &turn->news, &turn->news_cap, turn->n_news + 1, sizeof *turn->news) < 0)
 		return out_of_memory(s);
-	turn->news[turn->n_news++] = (struct news){t->job, row->state == WZ_ROW_ENDED ? "ended" : t->what ? t->what : "changed",
+	turn->news[turn->n_news++] = (struct news){t->job,
+	        row->state == WZ_ROW_ENDED ? "ended"
+	        : t->what                  ? t->what
+	                                   : "changed",
 	        api_state(row)};
 	return 0;
 }
@@ -317,7 +334,9 @@ static void set_deadline(struct serve *s)
 	if (due == UINT64_MAX)
 		wz_timer_stop(&s->deadline_timer);
 	else
-		wz_timer_set(&s->deadline_timer, due <= now ? 0 : due - now > 3600000000u ? 3600000000 : (int64_t)(due - now) + 1000);
+		wz_timer_set(&s->deadline_timer, due <= now                ? 0
+		                                 : due - now > 3600000000u ? 3600000000
+		                                                           : (int64_t)(due - now) + 1000);
 }
 
 void serve_deadline(void *ctx)

@@ -44,7 +44,8 @@ static int begin(struct wz_batch *b, struct wz_err *err)
 	return r < 0 ? no_room(b, b->text.len, r, err) : 0;
 }
 
-static int end(struct wz_batch *b, size_t before, unsigned kind, unsigned table, uint64_t time_us, int r, struct wz_err *err)
+static int end(struct wz_batch *b, size_t before, unsigned kind, unsigned table, uint64_t time_us, int r,
+        struct wz_err *err)
 {
 	if (r == -ENOMEM || r == -E2BIG)
 		return no_room(b, before, r, err);
@@ -52,8 +53,11 @@ static int end(struct wz_batch *b, size_t before, unsigned kind, unsigned table,
 		b->text.len = before;
 		return r;
 	}
-	b->record[b->n++] = (struct wz_batch_record){.time_us = time_us, .off = before, .len = (uint32_t)(b->text.len - before),
-		.kind = (uint8_t)kind, .table = (uint8_t)table};
+	b->record[b->n++] = (struct wz_batch_record){.time_us = time_us,
+	        .off = before,
+	        .len = (uint32_t)(b->text.len - before),
+	        .kind = (uint8_t)kind,
+	        .table = (uint8_t)table};
 	return 0;
 }
 
@@ -93,7 +97,9 @@ static int note(struct wz_batch *b, unsigned table, const void *row, struct wz_e
 	size_t before = b->text.len;
 	int r = begin(b, err);
 
-	return r < 0 ? r : end(b, before, WZ_RECORD_NOTE, table, b->time_us, wz_note_format(table, row, &b->text, err), err);
+	return r < 0 ? r
+	             : end(b, before, WZ_RECORD_NOTE, table, b->time_us, wz_note_format(table, row, &b->text, err),
+	                       err);
 }
 
 /* The key is kept beside the line, for wz_store_find_key before it is durable. */
@@ -115,8 +121,8 @@ int wz_batch_job(struct wz_batch *b, const struct wz_job_row *r, struct wz_err *
 	if (rc < 0)
 		b->text.len = before;
 	else if (keyed)
-		b->key[b->n_keys++] = (struct wz_batch_key){.uid = r->uid, .job = r->job, .off = before,
-			.len = (uint32_t)r->idem.len};
+		b->key[b->n_keys++] = (struct wz_batch_key){
+		        .uid = r->uid, .job = r->job, .off = before, .len = (uint32_t)r->idem.len};
 	return rc;
 }
 
@@ -141,10 +147,21 @@ int wz_batch_kv(struct wz_batch *b, struct wz_str key, struct wz_str value, stru
 
 int wz_batch_model(struct wz_batch *b, const struct wz_model *m, struct wz_err *err)
 {
-	struct wz_model_row r = {.given = (1ULL << WZ_MODEL_COLUMNS_N) - 1, .name = wz_str(m->name), .vendor = wz_str(m->vendor),
-		.mem = (int64_t)m->mem_bytes, .class_g = m->class_g, .bw_gbps = m->bw_gbps, .tflops_milli = m->tflops_milli,
-		.fp32_milli = m->fp32_milli, .fp8_milli = m->fp8_milli, .link_gbps = m->link_gbps, .tdp_w = m->tdp_w,
-		.idle_w = m->idle_w, .cu_milli = m->cu_milli, .year = m->year, .mig = m->mig};
+	struct wz_model_row r = {.given = (1ULL << WZ_MODEL_COLUMNS_N) - 1,
+	        .name = wz_str(m->name),
+	        .vendor = wz_str(m->vendor),
+	        .mem = (int64_t)m->mem_bytes,
+	        .class_g = m->class_g,
+	        .bw_gbps = m->bw_gbps,
+	        .tflops_milli = m->tflops_milli,
+	        .fp32_milli = m->fp32_milli,
+	        .fp8_milli = m->fp8_milli,
+	        .link_gbps = m->link_gbps,
+	        .tdp_w = m->tdp_w,
+	        .idle_w = m->idle_w,
+	        .cu_milli = m->cu_milli,
+	        .year = m->year,
+	        .mig = m->mig};
 
 	return note(b, WZ_T_MODEL, &r, err);
 }

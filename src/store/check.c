@@ -10,7 +10,12 @@
 #include <openssl/evp.h>
 #include <unistd.h>
 
-struct look { sqlite3 *db; struct wz_buf *report; const struct wz_mem *mem; int bad; };
+struct look {
+	sqlite3 *db;
+	struct wz_buf *report;
+	const struct wz_mem *mem;
+	int bad;
+};
 
 static void good(struct look *l, const char *what, uint64_t n, const char *unit)
 {
@@ -75,14 +80,17 @@ static int look_journal(struct look *l, struct wz_err *err)
 	int r = wz_sql_u64(l->db, "SELECT coalesce(min(seq), 0) FROM snapshots", &base, err), rc;
 
 	if (r == 0)
-		r = wz_sql_prepare(l->db, "SELECT seq, time_us, kind, body, digest, sum FROM journal ORDER BY seq", &st, err);
+		r = wz_sql_prepare(
+		        l->db, "SELECT seq, time_us, kind, body, digest, sum FROM journal ORDER BY seq", &st, err);
 	if (r < 0)
 		return r;
 	for (; (rc = sqlite3_step(st)) == SQLITE_ROW; n++) {
-		struct wz_journal_record x = {.seq = (uint64_t)sqlite3_column_int64(st, 0), .time_us = (uint64_t)sqlite3_column_int64(st, 1),
-			.kind = (enum wz_record_kind)sqlite3_column_int(st, 2),
-			.line = {(const char *)sqlite3_column_text(st, 3), (size_t)sqlite3_column_bytes(st, 3)},
-			.digested = sqlite3_column_type(st, 4) != SQLITE_NULL, .digest = (uint64_t)sqlite3_column_int64(st, 4)};
+		struct wz_journal_record x = {.seq = (uint64_t)sqlite3_column_int64(st, 0),
+		        .time_us = (uint64_t)sqlite3_column_int64(st, 1),
+		        .kind = (enum wz_record_kind)sqlite3_column_int(st, 2),
+		        .line = {(const char *)sqlite3_column_text(st, 3), (size_t)sqlite3_column_bytes(st, 3)},
+		        .digested = sqlite3_column_type(st, 4) != SQLITE_NULL,
+		        .digest = (uint64_t)sqlite3_column_int64(st, 4)};
 		/* before the oldest snapshot records may be gone, from the front alone */
 		if (next ? x.seq != next : x.seq > base + 1)
 			gaps++;
@@ -130,8 +138,11 @@ static int look_blobs(struct look *l, struct wz_err *err)
 		wrong(l, "blobs", wz_str(sqlite3_errmsg(l->db)));
 	else if (fine)
 		good(l, "blobs", n, "");
-	return tell_rows(l, "SELECT 'job ' || job || ' names a blob that is not there' FROM jobs WHERE (env <> '' AND env NOT IN (SELECT id FROM blobs))"
-	                    " OR (script <> '' AND script NOT IN (SELECT id FROM blobs)) LIMIT 21", "blobs that jobs name", NULL, err);
+	return tell_rows(l,
+	        "SELECT 'job ' || job || ' names a blob that is not there' FROM jobs WHERE (env <> '' AND env NOT "
+	        "IN (SELECT id FROM blobs))"
+	        " OR (script <> '' AND script NOT IN (SELECT id FROM blobs)) LIMIT 21",
+	        "blobs that jobs name", NULL, err);
 }
 
 static int look_tables(struct look *l, struct wz_err *err)
@@ -142,14 +153,19 @@ static int look_tables(struct look *l, struct wz_err *err)
 	for (unsigned i = 0; r == 0 && i < 5; i++) {
 		char sql[512], what[64];
 		uint64_t missing = 0, more = 0;
-		(void)snprintf(sql, sizeof(sql), "SELECT count(*) FROM (SELECT * FROM re.%s EXCEPT SELECT * FROM main.%s)", tables[i], tables[i]);
+		(void)snprintf(sql, sizeof(sql),
+		        "SELECT count(*) FROM (SELECT * FROM re.%s EXCEPT SELECT * FROM main.%s)", tables[i],
+		        tables[i]);
 		r = wz_sql_u64(l->db, sql, &missing, err);
-		(void)snprintf(sql, sizeof(sql), "SELECT count(*) FROM (SELECT * FROM main.%s EXCEPT SELECT * FROM re.%s)", tables[i], tables[i]);
+		(void)snprintf(sql, sizeof(sql),
+		        "SELECT count(*) FROM (SELECT * FROM main.%s EXCEPT SELECT * FROM re.%s)", tables[i],
+		        tables[i]);
 		if (r == 0)
 			r = wz_sql_u64(l->db, sql, &more, err);
 		(void)snprintf(what, sizeof(what), "table %s", tables[i]);
 		if (r == 0 && missing + more)
-			wrong_count(l, what, missing > more ? missing : more, " rows differ from the journal (wz doctor --fix makes them anew)");
+			wrong_count(l, what, missing > more ? missing : more,
+			        " rows differ from the journal (wz doctor --fix makes them anew)");
 		else if (r == 0)
 			good(l, what, 0, NULL);
 	}
@@ -247,12 +263,14 @@ static int look_replays(struct look *l, struct wz_err *err)
 /* A connection of its own: temporary tables, one transaction. */
 static int open_look(const struct wz_store *s, sqlite3 **ret, struct wz_err *err)
 {
-	int rc = sqlite3_open_v2(s->path, ret, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, s->o.vfs);
+	int rc = sqlite3_open_v2(
+	        s->path, ret, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, s->o.vfs);
 	int r = rc == SQLITE_OK ? 0 : wz_sql_err(*ret, rc, "open the store", err);
 
 	if (r == 0) {
 		(void)sqlite3_busy_timeout(*ret, 5000);
-		r = wz_sql_exec(*ret, "PRAGMA temp_store=MEMORY; PRAGMA synchronous=EXTRA; PRAGMA wal_autocheckpoint=0;", err);
+		r = wz_sql_exec(*ret,
+		        "PRAGMA temp_store=MEMORY; PRAGMA synchronous=EXTRA; PRAGMA wal_autocheckpoint=0;", err);
 	}
 	if (r < 0) {
 		(void)sqlite3_close(*ret);
@@ -288,11 +306,11 @@ int wz_store_check(struct wz_store *s, const struct wz_mem *mem, struct wz_buf *
 int wz_store_rebuild(struct wz_store *s, struct wz_err *err)
 {
 	static const char replace[] =
-		"DELETE FROM main.jobs; INSERT INTO main.jobs SELECT * FROM re.jobs;"
-		"DELETE FROM main.attempts; INSERT INTO main.attempts SELECT * FROM re.attempts;"
-		"DELETE FROM main.audit; INSERT INTO main.audit SELECT * FROM re.audit;"
-		"DELETE FROM main.kv; INSERT INTO main.kv SELECT * FROM re.kv;"
-		"DELETE FROM main.keys; INSERT INTO main.keys SELECT * FROM re.keys;";
+	        "DELETE FROM main.jobs; INSERT INTO main.jobs SELECT * FROM re.jobs;"
+	        "DELETE FROM main.attempts; INSERT INTO main.attempts SELECT * FROM re.attempts;"
+	        "DELETE FROM main.audit; INSERT INTO main.audit SELECT * FROM re.audit;"
+	        "DELETE FROM main.kv; INSERT INTO main.kv SELECT * FROM re.kv;"
+	        "DELETE FROM main.keys; INSERT INTO main.keys SELECT * FROM re.keys;";
 	sqlite3 *db = NULL;
 	int r;
 
@@ -408,7 +426,8 @@ int wz_store_restore_backup(const struct wz_store_options *o, const char *path, 
 	rc = sqlite3_open_v2(path, &from, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
 	r = rc == SQLITE_OK ? wz_db_version_check(from, err) : wz_sql_err(from, rc, "open the backup", err);
 	if (r == 0)
-		r = wz_sql_u64(from, "SELECT count(*) FROM pragma_integrity_check(1) WHERE integrity_check <> 'ok'", &damage, err);
+		r = wz_sql_u64(from, "SELECT count(*) FROM pragma_integrity_check(1) WHERE integrity_check <> 'ok'",
+		        &damage, err);
 	if (r == 0 && damage)
 		r = wz_err_set(err, -EUCLEAN, "StoreDamaged", WZ_STR("the backup is damaged: "), wz_str(path));
 	if (r == 0) /* takes the lock: no daemon is there */
@@ -416,7 +435,8 @@ int wz_store_restore_backup(const struct wz_store_options *o, const char *path, 
 	if (r == 0)
 		r = wz_sql_u64(s->rd, "SELECT count(*) FROM journal", &records, err);
 	if (r == 0 && records && !replace)
-		r = wz_err_set(err, -EEXIST, "NotEmpty", WZ_STR("the state directory has a history of its own: "), wz_str(o->dir));
+		r = wz_err_set(err, -EEXIST, "NotEmpty", WZ_STR("the state directory has a history of its own: "),
+		        wz_str(o->dir));
 	if (s) { /* the files are let go, the lock is kept until the new one is there */
 		int lock = dup(s->lock_fd);
 		wz_store_close(s);

@@ -10,70 +10,128 @@
 
 #include <stddef.h>
 
-enum type { T_END, T_U8, T_U16, T_U32, T_U64, T_I32, T_I64, T_BOOL, T_STR, T_MODEL, T_MASK, T_LESS_ONE, T_NO_DUE, T_FACTS,
-	T_DEVICES, T_LABELS, T_PLACE, T_PROFILE, T_MIX };
+enum type {
+	T_END,
+	T_U8,
+	T_U16,
+	T_U32,
+	T_U64,
+	T_I32,
+	T_I64,
+	T_BOOL,
+	T_STR,
+	T_MODEL,
+	T_MASK,
+	T_LESS_ONE,
+	T_NO_DUE,
+	T_FACTS,
+	T_DEVICES,
+	T_LABELS,
+	T_PLACE,
+	T_PROFILE,
+	T_MIX
+};
 
-struct field { const char *key; enum type type; uint16_t at; };
+struct field {
+	const char *key;
+	enum type type;
+	uint16_t at;
+};
 
-#define F(key, type, member) {key, type, (uint16_t)offsetof(struct wz_event, u.member)}
+#define F(key, type, member) \
+	{ \
+		key, type, (uint16_t)offsetof(struct wz_event, u.member) \
+	}
 
-static const struct field node_joined[] = {F("node", T_U32, node.node), F("name", T_STR, node.name), F("site", T_STR, node.site),
-	F("rack", T_STR, node.rack), F("cpu", T_I64, node.cpu_milli), F("mem", T_I64, node.mem_bytes),
-	F("max_tasks", T_U32, node.max_tasks), F("count_only", T_BOOL, node.count_only), F("devices", T_DEVICES, node),
-	F("labels", T_LABELS, node), {0}};
+static const struct field node_joined[] = {F("node", T_U32, node.node), F("name", T_STR, node.name),
+        F("site", T_STR, node.site), F("rack", T_STR, node.rack), F("cpu", T_I64, node.cpu_milli),
+        F("mem", T_I64, node.mem_bytes), F("max_tasks", T_U32, node.max_tasks),
+        F("count_only", T_BOOL, node.count_only), F("devices", T_DEVICES, node), F("labels", T_LABELS, node), {0}};
 static const struct field nothing[] = {{0}};
 static const struct field named[] = {F("name", T_STR, named.name), {0}};
 static const struct field node_left[] = {F("node", T_U32, left.node), {0}};
-static const struct field node_ready[] = {F("node", T_U32, ready.node), F("ready", T_BOOL, ready.ready),
-	F("cordoned", T_BOOL, ready.cordoned), {0}};
-static const struct field device_changed[] = {F("node", T_U32, device.node), F("index", T_U32, device.index),
-	F("device", T_FACTS, device.facts), {0}};
+static const struct field node_ready[] = {
+        F("node", T_U32, ready.node), F("ready", T_BOOL, ready.ready), F("cordoned", T_BOOL, ready.cordoned), {0}};
+static const struct field device_changed[] = {
+        F("node", T_U32, device.node), F("index", T_U32, device.index), F("device", T_FACTS, device.facts), {0}};
 static const struct field telemetry[] = {F("node", T_U32, telemetry.node), F("index", T_U32, telemetry.index),
-	F("free_mem_pct", T_U8, telemetry.free_mem_pct), F("util_pct", T_U8, telemetry.util_pct),
-	F("temp_c", T_U8, telemetry.temp_c), {0}};
+        F("free_mem_pct", T_U8, telemetry.free_mem_pct), F("util_pct", T_U8, telemetry.util_pct),
+        F("temp_c", T_U8, telemetry.temp_c), {0}};
 static const struct field submitted[] = {F("job", T_U64, submit.job), F("user", T_STR, submit.user),
-	F("queue", T_STR, submit.queue), F("priority", T_I32, submit.priority), F("profile", T_PROFILE, submit.profile),
-	F("held", T_BOOL, submit.held), {0}};
-static const struct field edited[] = {F("job", T_U64, edit.job), F("priority", T_I32, edit.priority),
-	F("profile", T_PROFILE, edit.profile), {0}};
+        F("queue", T_STR, submit.queue), F("priority", T_I32, submit.priority),
+        F("profile", T_PROFILE, submit.profile), F("held", T_BOOL, submit.held), {0}};
+static const struct field edited[] = {
+        F("job", T_U64, edit.job), F("priority", T_I32, edit.priority), F("profile", T_PROFILE, edit.profile), {0}};
 static const struct field job[] = {F("job", T_U64, job.job), {0}};
-static const struct field task_started[] = {F("job", T_U64, task.job), F("task", T_U32, task.task),
-	F("attempt", T_U32, task.attempt), {0}};
+static const struct field task_started[] = {
+        F("job", T_U64, task.job), F("task", T_U32, task.task), F("attempt", T_U32, task.attempt), {0}};
 static const struct field task_ended[] = {F("job", T_U64, task.job), F("task", T_U32, task.task),
-	F("attempt", T_U32, task.attempt), F("end", T_U32, task.end), F("requeue", T_BOOL, task.requeue), {0}};
+        F("attempt", T_U32, task.attempt), F("end", T_U32, task.end), F("requeue", T_BOOL, task.requeue), {0}};
 static const struct field observed[] = {F("job", T_U64, observed.job), F("place", T_PLACE, observed.place), {0}};
 static const struct field reported[] = {F("job", T_U64, report.job), F("task", T_U32, report.task),
-	F("progress_milli", T_I64, report.progress_milli), F("checkpoint_us", T_I64, report.checkpoint_us), {0}};
+        F("progress_milli", T_I64, report.progress_milli), F("checkpoint_us", T_I64, report.checkpoint_us), {0}};
 static const struct field confirmed[] = {F("effect", T_U64, effect.effect), {0}};
 static const struct field refused[] = {F("effect", T_U64, effect.effect), F("reason", T_U32, effect.reason), {0}};
 static const struct field policy[] = {F("name", T_STR, policy.name), {0}};
 static const struct field workload[] = {F("mix", T_MIX, workload), {0}};
 
 static const struct field *const event_fields[] = {
-	[WZ_EV_TIME] = nothing, [WZ_EV_STEP] = nothing, [WZ_EV_SITE_JOINED] = named, [WZ_EV_SITE_LEFT] = named,
-	[WZ_EV_NODE_JOINED] = node_joined, [WZ_EV_NODE_LEFT] = node_left, [WZ_EV_NODE_READY] = node_ready,
-	[WZ_EV_DEVICE_CHANGED] = device_changed, [WZ_EV_TELEMETRY] = telemetry, [WZ_EV_JOB_SUBMITTED] = submitted,
-	[WZ_EV_JOB_EDITED] = edited, [WZ_EV_JOB_CANCELLED] = job, [WZ_EV_JOB_HELD] = job, [WZ_EV_JOB_RELEASED] = job,
-	[WZ_EV_TASK_STARTED] = task_started, [WZ_EV_TASK_ENDED] = task_ended, [WZ_EV_TASK_OBSERVED] = observed,
-	[WZ_EV_TASK_REPORTED] = reported, [WZ_EV_EFFECT_CONFIRMED] = confirmed, [WZ_EV_EFFECT_REFUSED] = refused,
-	[WZ_EV_POLICY_SET] = policy, [WZ_EV_WORKLOAD_STATED] = workload, [WZ_EV_QUEUE_SET] = named,
-	[WZ_EV_QUEUE_REMOVED] = named, [WZ_EV_RESERVATION_SET] = named, [WZ_EV_RESERVATION_REMOVED] = named,
-	[WZ_EV_OFFER_SET] = named, [WZ_EV_OFFER_REMOVED] = named, [WZ_EV_SOLUTION] = named, [WZ_EV_REPACK_ASKED] = named,
+        [WZ_EV_TIME] = nothing,
+        [WZ_EV_STEP] = nothing,
+        [WZ_EV_SITE_JOINED] = named,
+        [WZ_EV_SITE_LEFT] = named,
+        [WZ_EV_NODE_JOINED] = node_joined,
+        [WZ_EV_NODE_LEFT] = node_left,
+        [WZ_EV_NODE_READY] = node_ready,
+        [WZ_EV_DEVICE_CHANGED] = device_changed,
+        [WZ_EV_TELEMETRY] = telemetry,
+        [WZ_EV_JOB_SUBMITTED] = submitted,
+        [WZ_EV_JOB_EDITED] = edited,
+        [WZ_EV_JOB_CANCELLED] = job,
+        [WZ_EV_JOB_HELD] = job,
+        [WZ_EV_JOB_RELEASED] = job,
+        [WZ_EV_TASK_STARTED] = task_started,
+        [WZ_EV_TASK_ENDED] = task_ended,
+        [WZ_EV_TASK_OBSERVED] = observed,
+        [WZ_EV_TASK_REPORTED] = reported,
+        [WZ_EV_EFFECT_CONFIRMED] = confirmed,
+        [WZ_EV_EFFECT_REFUSED] = refused,
+        [WZ_EV_POLICY_SET] = policy,
+        [WZ_EV_WORKLOAD_STATED] = workload,
+        [WZ_EV_QUEUE_SET] = named,
+        [WZ_EV_QUEUE_REMOVED] = named,
+        [WZ_EV_RESERVATION_SET] = named,
+        [WZ_EV_RESERVATION_REMOVED] = named,
+        [WZ_EV_OFFER_SET] = named,
+        [WZ_EV_OFFER_REMOVED] = named,
+        [WZ_EV_SOLUTION] = named,
+        [WZ_EV_REPACK_ASKED] = named,
 };
 
-#define E(key, type, member) {key, type, (uint16_t)offsetof(struct wz_effect, member)}
-static const struct field effect_fields[] = {E("due", T_NO_DUE, deadline_us), E("job", T_U64, job), E("task", T_U32, task),
-	E("attempt", T_U32, attempt), E("reason", T_U32, reason), E("place", T_PLACE, place), {0}};
+#define E(key, type, member) \
+	{ \
+		key, type, (uint16_t)offsetof(struct wz_effect, member) \
+	}
+static const struct field effect_fields[] = {E("due", T_NO_DUE, deadline_us), E("job", T_U64, job),
+        E("task", T_U32, task), E("attempt", T_U32, attempt), E("reason", T_U32, reason),
+        E("place", T_PLACE, place), {0}};
 static const struct wz_place no_place; /* of all kinds but START: zeroed, as `decide` leaves it */
 
-#define D(key, type, member) {key, type, (uint16_t)offsetof(struct wz_device_facts, member)}
+#define D(key, type, member) \
+	{ \
+		key, type, (uint16_t)offsetof(struct wz_device_facts, member) \
+	}
 static const struct field facts_fields[] = {D("model", T_MODEL, model), D("mem", T_I64, mem_bytes),
-	D("milli", T_I32, compute_milli), D("link", T_U16, link_domain), D("numa", T_U8, numa), D("pcie", T_U8, pcie),
-	D("health", T_U8, health), D("partition", T_U16, partition), {0}};
+        D("milli", T_I32, compute_milli), D("link", T_U16, link_domain), D("numa", T_U8, numa),
+        D("pcie", T_U8, pcie), D("health", T_U8, health), D("partition", T_U16, partition), {0}};
 
-#define P(key, type, member) {key, type, (uint16_t)offsetof(struct wz_place, member)}
-static const struct field place_fields[] = {P("node", T_U32, node), P("devices", T_MASK, devices), P("cpu", T_I64, cpu),
-	P("mem", T_I64, mem), P("dev_milli", T_I32, dev_milli), P("dev_mem", T_LESS_ONE, dev_mem), {0}};
+#define P(key, type, member) \
+	{ \
+		key, type, (uint16_t)offsetof(struct wz_place, member) \
+	}
+static const struct field place_fields[] = {P("node", T_U32, node), P("devices", T_MASK, devices),
+        P("cpu", T_I64, cpu), P("mem", T_I64, mem), P("dev_milli", T_I32, dev_milli),
+        P("dev_mem", T_LESS_ONE, dev_mem), {0}};
 
 static const struct field *fields_of(uint64_t kind)
 {
@@ -87,7 +145,12 @@ static bool effect_known(uint64_t kind)
 
 /* ---- writing ---- */
 
-struct out { struct wz_buf *b; const struct wz_catalogue *c; struct wz_err *err; int r; };
+struct out {
+	struct wz_buf *b;
+	const struct wz_catalogue *c;
+	struct wz_err *err;
+	int r;
+};
 
 static void refuse(struct out *o, const char *reason, const char *text)
 {
@@ -201,10 +264,14 @@ static void write_mix(struct out *o, uint32_t n, const struct wz_profile *p, con
 static uint64_t unsigned_of(enum type t, const void *p)
 {
 	switch (t) {
-	case T_U8: return *(const uint8_t *)p;
-	case T_U16: return *(const uint16_t *)p;
-	case T_U32: return *(const uint32_t *)p;
-	default: return *(const uint64_t *)p;
+	case T_U8:
+		return *(const uint8_t *)p;
+	case T_U16:
+		return *(const uint16_t *)p;
+	case T_U32:
+		return *(const uint32_t *)p;
+	default:
+		return *(const uint64_t *)p;
 	}
 }
 
@@ -217,37 +284,78 @@ static int64_t signed_of(enum type t, const void *p)
 static bool is_default(enum type t, const void *p)
 {
 	switch (t) {
-	case T_U8: case T_U16: case T_U32: case T_U64: case T_MASK: return unsigned_of(t, p) == 0;
-	case T_I32: case T_I64: return signed_of(t, p) == 0;
-	case T_BOOL: return !*(const bool *)p;
-	case T_STR: return ((const struct wz_str *)p)->len == 0;
-	case T_LESS_ONE: return *(const int64_t *)p == -1;
-	case T_NO_DUE: return *(const uint64_t *)p == UINT64_MAX;
-	case T_DEVICES: return ((const struct wz_ev_node *)p)->n_devices == 0;
-	case T_LABELS: return ((const struct wz_ev_node *)p)->n_labels == 0;
-	case T_PROFILE: return !*(const struct wz_profile *const *)p;
-	case T_MIX: return *(const uint32_t *)p == 0; /* n, its first member */
+	case T_U8:
+	case T_U16:
+	case T_U32:
+	case T_U64:
+	case T_MASK:
+		return unsigned_of(t, p) == 0;
+	case T_I32:
+	case T_I64:
+		return signed_of(t, p) == 0;
+	case T_BOOL:
+		return !*(const bool *)p;
+	case T_STR:
+		return ((const struct wz_str *)p)->len == 0;
+	case T_LESS_ONE:
+		return *(const int64_t *)p == -1;
+	case T_NO_DUE:
+		return *(const uint64_t *)p == UINT64_MAX;
+	case T_DEVICES:
+		return ((const struct wz_ev_node *)p)->n_devices == 0;
+	case T_LABELS:
+		return ((const struct wz_ev_node *)p)->n_labels == 0;
+	case T_PROFILE:
+		return !*(const struct wz_profile *const *)p;
+	case T_MIX:
+		return *(const uint32_t *)p == 0; /* n, its first member */
 	case T_PLACE: {
 		const struct wz_place *x = p;
 		return !x->node.v && !x->devices && !x->cpu && !x->mem && !x->dev_milli && x->dev_mem == -1;
 	}
-	default: return false;
+	default:
+		return false;
 	}
 }
 
 static void write_value(struct out *o, enum type t, const void *p)
 {
 	switch (t) {
-	case T_U8: case T_U16: case T_U32: case T_U64: case T_NO_DUE: wz_buf_add_u64(o->b, unsigned_of(t, p)); break;
-	case T_I32: case T_I64: case T_LESS_ONE: wz_buf_add_i64(o->b, signed_of(t, p)); break;
-	case T_BOOL: wz_buf_addz(o->b, "true"); break;
-	case T_STR: write_text(o, *(const struct wz_str *)p); break;
-	case T_MODEL: write_model(o, *(const wz_model_id *)p); break;
-	case T_MASK: write_mask(o, *(const uint64_t *)p); break;
-	case T_DEVICES: write_devices(o, p); break;
-	case T_LABELS: write_labels(o, p); break;
-	case T_PROFILE: write_profile(o, *(const struct wz_profile *const *)p); break;
-	case T_FACTS: case T_PLACE:
+	case T_U8:
+	case T_U16:
+	case T_U32:
+	case T_U64:
+	case T_NO_DUE:
+		wz_buf_add_u64(o->b, unsigned_of(t, p));
+		break;
+	case T_I32:
+	case T_I64:
+	case T_LESS_ONE:
+		wz_buf_add_i64(o->b, signed_of(t, p));
+		break;
+	case T_BOOL:
+		wz_buf_addz(o->b, "true");
+		break;
+	case T_STR:
+		write_text(o, *(const struct wz_str *)p);
+		break;
+	case T_MODEL:
+		write_model(o, *(const wz_model_id *)p);
+		break;
+	case T_MASK:
+		write_mask(o, *(const uint64_t *)p);
+		break;
+	case T_DEVICES:
+		write_devices(o, p);
+		break;
+	case T_LABELS:
+		write_labels(o, p);
+		break;
+	case T_PROFILE:
+		write_profile(o, *(const struct wz_profile *const *)p);
+		break;
+	case T_FACTS:
+	case T_PLACE:
 		wz_buf_addc(o->b, '{');
 		write_fields(o, t == T_FACTS ? facts_fields : place_fields, p, true);
 		wz_buf_addc(o->b, '}');
@@ -257,7 +365,8 @@ static void write_value(struct out *o, enum type t, const void *p)
 		write_mix(o, e->u.workload.n, e->u.workload.profile, e->u.workload.weight);
 		break;
 	}
-	case T_END: break;
+	case T_END:
+		break;
 	}
 }
 
@@ -277,7 +386,7 @@ static int finish(struct out *o, size_t before)
 {
 	if (o->r == 0 && o->b->status < 0)
 		return wz_err_set(o->err, o->b->status, o->b->status == -ENOMEM ? "OutOfMemory" : "TooLong",
-		                  WZ_STR("no room for a line of the journal"));
+		        WZ_STR("no room for a line of the journal"));
 	if (o->r < 0 && o->b->status == 0)
 		o->b->len = before;
 	return o->r;
@@ -332,7 +441,13 @@ int wz_effect_format(const struct wz_effect *e, struct wz_buf *b, struct wz_err 
 
 /* ---- reading ---- */
 
-struct in { struct wz_json j; const struct wz_catalogue *c; struct wz_arena *a; struct wz_err *err; int r; };
+struct in {
+	struct wz_json j;
+	const struct wz_catalogue *c;
+	struct wz_arena *a;
+	struct wz_err *err;
+	int r;
+};
 
 static bool read_fields(struct in *x, const struct field *f, void *base);
 
@@ -357,6 +472,7 @@ static bool other_error(struct in *x, int r)
 		wz_err_prefix(x->err, WZ_STR(": "));
 		wz_err_prefix(x->err, wz_str_u64(&n, (uint64_t)(x->j.at - x->j.begin)));
 		wz_err_prefix(x->err, WZ_STR("byte "));
+		x->err->code = r;
 	}
 	x->r = r;
 	return false;
@@ -409,7 +525,8 @@ static bool read_model(struct in *x, wz_model_id *ret)
 
 	if (!wz_json_string(&x->j, x->a, &name))
 		return false;
-	r = x->c ? wz_catalogue_find(x->c, name, ret, x->err) : wz_err_set(x->err, -ENOENT, "UnknownModel", WZ_STR("no catalogue"));
+	r = x->c ? wz_catalogue_find(x->c, name, ret, x->err)
+	         : wz_err_set(x->err, -ENOENT, "UnknownModel", WZ_STR("no catalogue"));
 	return r < 0 ? other_error(x, -EINVAL) : true;
 }
 
@@ -526,7 +643,8 @@ static bool read_mix(struct in *x, struct wz_event *e)
 			w = w2;
 			cap = cap ? 2 * cap : 4;
 		}
-		if (!wz_json_object(&x->j) || !read_key(x, "profile", "the first key is profile") || !read_profile_into(x, &p[n]))
+		if (!wz_json_object(&x->j) || !read_key(x, "profile", "the first key is profile") ||
+		        !read_profile_into(x, &p[n]))
 			return false;
 		if (wz_json_key(&x->j, &key)) {
 			if (!wz_str_eq(key, WZ_STR("weight")))
@@ -550,18 +668,32 @@ static bool read_number(struct in *x, enum type t, void *p)
 	uint64_t u = 0;
 	int64_t i = 0;
 	bool ok = t == T_I32 ? read_signed(x, INT32_MIN, INT32_MAX, &i)
-	          : t == T_I64 || t == T_LESS_ONE ? read_signed(x, INT64_MIN, INT64_MAX, &i)
-	                                          : read_unsigned(x, t == T_U64 || t == T_NO_DUE ? UINT64_MAX : top[t], &u);
+	          : t == T_I64 || t == T_LESS_ONE
+	                  ? read_signed(x, INT64_MIN, INT64_MAX, &i)
+	                  : read_unsigned(x, t == T_U64 || t == T_NO_DUE ? UINT64_MAX : top[t], &u);
 
 	if (!ok)
 		return false;
 	switch (t) {
-	case T_U8: *(uint8_t *)p = (uint8_t)u; break;
-	case T_U16: *(uint16_t *)p = (uint16_t)u; break;
-	case T_U32: *(uint32_t *)p = (uint32_t)u; break;
-	case T_I32: *(int32_t *)p = (int32_t)i; break;
-	case T_I64: case T_LESS_ONE: *(int64_t *)p = i; break;
-	default: *(uint64_t *)p = u; break;
+	case T_U8:
+		*(uint8_t *)p = (uint8_t)u;
+		break;
+	case T_U16:
+		*(uint16_t *)p = (uint16_t)u;
+		break;
+	case T_U32:
+		*(uint32_t *)p = (uint32_t)u;
+		break;
+	case T_I32:
+		*(int32_t *)p = (int32_t)i;
+		break;
+	case T_I64:
+	case T_LESS_ONE:
+		*(int64_t *)p = i;
+		break;
+	default:
+		*(uint64_t *)p = u;
+		break;
 	}
 	return true;
 }
@@ -569,17 +701,28 @@ static bool read_number(struct in *x, enum type t, void *p)
 static bool read_value(struct in *x, enum type t, void *p)
 {
 	switch (t) {
-	case T_BOOL: return wz_json_bool(&x->j, p);
-	case T_STR: return wz_json_string(&x->j, x->a, p);
-	case T_MODEL: return read_model(x, p);
-	case T_MASK: return read_mask(x, p);
-	case T_FACTS: return read_fields(x, facts_fields, p);
-	case T_PLACE: return read_fields(x, place_fields, p);
-	case T_DEVICES: return read_devices(x, p);
-	case T_LABELS: return read_labels(x, p);
-	case T_PROFILE: return read_profile(x, p);
-	case T_MIX: return read_mix(x, (void *)((char *)p - offsetof(struct wz_event, u.workload)));
-	default: return read_number(x, t, p);
+	case T_BOOL:
+		return wz_json_bool(&x->j, p);
+	case T_STR:
+		return wz_json_string(&x->j, x->a, p);
+	case T_MODEL:
+		return read_model(x, p);
+	case T_MASK:
+		return read_mask(x, p);
+	case T_FACTS:
+		return read_fields(x, facts_fields, p);
+	case T_PLACE:
+		return read_fields(x, place_fields, p);
+	case T_DEVICES:
+		return read_devices(x, p);
+	case T_LABELS:
+		return read_labels(x, p);
+	case T_PROFILE:
+		return read_profile(x, p);
+	case T_MIX:
+		return read_mix(x, (void *)((char *)p - offsetof(struct wz_event, u.workload)));
+	default:
+		return read_number(x, t, p);
 	}
 }
 
@@ -618,8 +761,8 @@ static bool read_head(struct in *x, const char *first, const char *second, uint6
 	bool ev = first[1] == 'v';
 
 	return wz_json_object(&x->j) && read_key(x, first, ev ? "the first key is ev" : "the first key is ef") &&
-	       read_unsigned(x, UINT32_MAX, a) && read_key(x, second, ev ? "the second key is t" : "the second key is id") &&
-	       wz_json_u64(&x->j, b);
+	       read_unsigned(x, UINT32_MAX, a) &&
+	       read_key(x, second, ev ? "the second key is t" : "the second key is id") && wz_json_u64(&x->j, b);
 }
 
 static int end_of(struct in *x, const char *reason)
@@ -631,7 +774,7 @@ static int end_of(struct in *x, const char *reason)
 }
 
 int wz_event_parse(struct wz_str line, const struct wz_catalogue *c, struct wz_arena *a, struct wz_event *ret,
-                   struct wz_err *err)
+        struct wz_err *err)
 {
 	struct in x = {.c = c, .a = a, .err = err};
 	struct wz_event e;

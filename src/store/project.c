@@ -21,7 +21,8 @@ static void add_columns(struct wz_buf *b, const struct wz_table *t, const char *
 }
 
 /* INSERT ... ON CONFLICT (key) DO UPDATE SET c = coalesce(excluded.c, c), ...: what is not given stays. */
-static int prepare_upsert(sqlite3 *db, const char *schema, const struct wz_table *t, sqlite3_stmt **ret, struct wz_err *err)
+static int prepare_upsert(
+        sqlite3 *db, const char *schema, const struct wz_table *t, sqlite3_stmt **ret, struct wz_err *err)
 {
 	struct wz_buf b;
 	int r;
@@ -68,10 +69,14 @@ int wz_project_init(struct wz_project *p, sqlite3 *db, const char *schema, struc
 	for (unsigned i = 0; r == 0 && i < WZ_T_TABLES; i++)
 		r = prepare_upsert(db, schema, &wz_tables[i], &p->upsert[i], err);
 	if (r == 0)
-		r = wz_sql_prepare(db, again ? "INSERT OR IGNORE INTO re.keys VALUES (?1, ?2, ?3)"
-		                             : "INSERT OR IGNORE INTO main.keys VALUES (?1, ?2, ?3)", &p->key, err);
+		r = wz_sql_prepare(db,
+		        again ? "INSERT OR IGNORE INTO re.keys VALUES (?1, ?2, ?3)"
+		              : "INSERT OR IGNORE INTO main.keys VALUES (?1, ?2, ?3)",
+		        &p->key, err);
 	if (r == 0)
-		r = wz_sql_prepare(db, again ? "DELETE FROM re.kv WHERE key = ?1" : "DELETE FROM main.kv WHERE key = ?1", &p->kv_delete, err);
+		r = wz_sql_prepare(db,
+		        again ? "DELETE FROM re.kv WHERE key = ?1" : "DELETE FROM main.kv WHERE key = ?1",
+		        &p->kv_delete, err);
 	if (r < 0)
 		wz_project_release(p);
 	return r;
@@ -131,7 +136,8 @@ int wz_project_note(struct wz_project *p, uint64_t seq, struct wz_str line, stru
 	}
 	(void)sqlite3_bind_int64(st, 40, (int64_t)seq);
 	r = run(p, st, err);
-	if (r == 0 && table == WZ_T_JOBS && WZ_GIVEN(JOB, &row.job, idem) && row.job.idem.len && WZ_GIVEN(JOB, &row.job, uid)) {
+	if (r == 0 && table == WZ_T_JOBS && WZ_GIVEN(JOB, &row.job, idem) && row.job.idem.len &&
+	        WZ_GIVEN(JOB, &row.job, uid)) {
 		(void)sqlite3_bind_int64(p->key, 1, row.job.uid);
 		bind_str(p->key, 2, row.job.idem);
 		(void)sqlite3_bind_int64(p->key, 3, row.job.job);
@@ -141,19 +147,20 @@ int wz_project_note(struct wz_project *p, uint64_t seq, struct wz_str line, stru
 }
 
 static const char again_sql[] =
-	"ATTACH ':memory:' AS re;"
-	"CREATE TEMP TABLE wz_base AS SELECT coalesce(min(seq), 0) AS seq FROM main.snapshots;"
-	/* with the keys that the upsert needs */
-	"CREATE TABLE re.jobs AS SELECT * FROM main.jobs WHERE seq0 <= (SELECT seq FROM wz_base)"
-	" AND job NOT IN (SELECT job FROM main.snap_jobs WHERE snap = (SELECT seq FROM wz_base));"
-	"CREATE UNIQUE INDEX re.jobs_key ON jobs (job);"
-	"CREATE TABLE re.attempts AS SELECT * FROM main.attempts WHERE seq0 <= (SELECT seq FROM wz_base)"
-	" AND job NOT IN (SELECT job FROM main.snap_jobs WHERE snap = (SELECT seq FROM wz_base));"
-	"CREATE UNIQUE INDEX re.attempts_key ON attempts (job, attempt, task);"
-	"CREATE TABLE re.audit AS SELECT * FROM main.audit WHERE seq <= (SELECT seq FROM wz_base);"
-	"CREATE TABLE re.kv AS SELECT key, value, seq0, seq FROM main.snap_kv WHERE snap = (SELECT seq FROM wz_base);"
-	"CREATE UNIQUE INDEX re.kv_key ON kv (key);"
-	"CREATE TABLE re.keys (uid INTEGER, idem TEXT, job INTEGER, PRIMARY KEY (uid, idem)) WITHOUT ROWID;";
+        "ATTACH ':memory:' AS re;"
+        "CREATE TEMP TABLE wz_base AS SELECT coalesce(min(seq), 0) AS seq FROM main.snapshots;"
+        /* with the keys that the upsert needs */
+        "CREATE TABLE re.jobs AS SELECT * FROM main.jobs WHERE seq0 <= (SELECT seq FROM wz_base)"
+        " AND job NOT IN (SELECT job FROM main.snap_jobs WHERE snap = (SELECT seq FROM wz_base));"
+        "CREATE UNIQUE INDEX re.jobs_key ON jobs (job);"
+        "CREATE TABLE re.attempts AS SELECT * FROM main.attempts WHERE seq0 <= (SELECT seq FROM wz_base)"
+        " AND job NOT IN (SELECT job FROM main.snap_jobs WHERE snap = (SELECT seq FROM wz_base));"
+        "CREATE UNIQUE INDEX re.attempts_key ON attempts (job, attempt, task);"
+        "CREATE TABLE re.audit AS SELECT * FROM main.audit WHERE seq <= (SELECT seq FROM wz_base);"
+        "CREATE TABLE re.kv AS SELECT key, value, seq0, seq FROM main.snap_kv WHERE snap = (SELECT seq FROM "
+        "wz_base);"
+        "CREATE UNIQUE INDEX re.kv_key ON kv (key);"
+        "CREATE TABLE re.keys (uid INTEGER, idem TEXT, job INTEGER, PRIMARY KEY (uid, idem)) WITHOUT ROWID;";
 
 static int copy_snapshot_rows(sqlite3 *db, unsigned table, struct wz_err *err)
 {
@@ -171,7 +178,8 @@ static int copy_snapshot_rows(sqlite3 *db, unsigned table, struct wz_err *err)
 	wz_buf_addz(&b, ",seq0,seq FROM main.snap_");
 	wz_buf_addz(&b, t->name);
 	wz_buf_addz(&b, " WHERE snap = (SELECT seq FROM wz_base)");
-	r = b.status < 0 ? wz_err_set(err, b.status, "OutOfMemory", WZ_STR("no memory for a statement")) : wz_sql_exec(db, wz_buf_z(&b), err);
+	r = b.status < 0 ? wz_err_set(err, b.status, "OutOfMemory", WZ_STR("no memory for a statement"))
+	                 : wz_sql_exec(db, wz_buf_z(&b), err);
 	wz_buf_release(&b);
 	return r;
 }
@@ -187,14 +195,22 @@ int wz_project_again(sqlite3 *db, struct wz_err *err)
 	if (r == 0)
 		r = copy_snapshot_rows(db, WZ_T_ATTEMPTS, err);
 	if (r == 0) /* the first job of a key has it */
-		r = wz_sql_exec(db, "INSERT OR IGNORE INTO re.keys SELECT uid, idem, job FROM re.jobs WHERE idem <> '' AND uid IS NOT NULL ORDER BY job", err);
+		r = wz_sql_exec(db,
+		        "INSERT OR IGNORE INTO re.keys SELECT uid, idem, job FROM re.jobs WHERE idem <> '' AND uid "
+		        "IS NOT NULL ORDER BY job",
+		        err);
 	if (r == 0)
 		r = wz_project_init(&p, db, "re", err);
 	if (r == 0)
-		r = wz_sql_prepare(db, "SELECT seq, body FROM main.journal WHERE kind = 3 AND seq > (SELECT seq FROM wz_base) ORDER BY seq", &st, err);
+		r = wz_sql_prepare(db,
+		        "SELECT seq, body FROM main.journal WHERE kind = 3 AND seq > (SELECT seq FROM wz_base) "
+		        "ORDER BY seq",
+		        &st, err);
 	while (r == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW)
 		r = wz_project_note(&p, (uint64_t)sqlite3_column_int64(st, 0),
-		                    (struct wz_str){(const char *)sqlite3_column_text(st, 1), (size_t)sqlite3_column_bytes(st, 1)}, err);
+		        (struct wz_str){
+		                (const char *)sqlite3_column_text(st, 1), (size_t)sqlite3_column_bytes(st, 1)},
+		        err);
 	if (r == 0 && rc != SQLITE_DONE)
 		r = wz_sql_err(db, rc, "read the journal", err);
 	(void)sqlite3_finalize(st);

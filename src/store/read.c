@@ -7,7 +7,15 @@
 #define LIMIT 1000u
 
 /* A query being put together: its text and what is bound. */
-struct query { struct wz_buf sql; struct { bool text; int64_t i; struct wz_str s; } v[12]; unsigned n; };
+struct query {
+	struct wz_buf sql;
+	struct {
+		bool text;
+		int64_t i;
+		struct wz_str s;
+	} v[12];
+	unsigned n;
+};
 
 static void add(struct query *q, const char *z)
 {
@@ -57,17 +65,24 @@ static void read_row(sqlite3_stmt *st, unsigned table, union wz_row *row)
 			*(int64_t *)p = sqlite3_column_int64(st, (int)i);
 		else
 			*(struct wz_str *)p = (struct wz_str){(const char *)sqlite3_column_text(st, (int)i),
-				(size_t)sqlite3_column_bytes(st, (int)i)};
+			        (size_t)sqlite3_column_bytes(st, (int)i)};
 	}
 }
 
-struct call { int (*jobs)(void *, const struct wz_job_row *); int (*attempts)(void *, const struct wz_attempt_row *);
-	int (*audit)(void *, const struct wz_audit_row *); int (*kv)(void *, const struct wz_kv_row *); void *ctx; };
+struct call {
+	int (*jobs)(void *, const struct wz_job_row *);
+	int (*attempts)(void *, const struct wz_attempt_row *);
+	int (*audit)(void *, const struct wz_audit_row *);
+	int (*kv)(void *, const struct wz_kv_row *);
+	void *ctx;
+};
 
 static int call_row(const struct call *c, const union wz_row *row)
 {
-	return c->jobs ? c->jobs(c->ctx, &row->job) : c->attempts ? c->attempts(c->ctx, &row->attempt)
-	       : c->audit ? c->audit(c->ctx, &row->audit) : c->kv(c->ctx, &row->kv);
+	return c->jobs       ? c->jobs(c->ctx, &row->job)
+	       : c->attempts ? c->attempts(c->ctx, &row->attempt)
+	       : c->audit    ? c->audit(c->ctx, &row->audit)
+	                     : c->kv(c->ctx, &row->kv);
 }
 
 static int bind_all(const struct query *q, sqlite3_stmt *st)
@@ -75,7 +90,8 @@ static int bind_all(const struct query *q, sqlite3_stmt *st)
 	int rc = SQLITE_OK;
 
 	for (unsigned i = 0; rc == SQLITE_OK && i < q->n; i++)
-		rc = q->v[i].text ? sqlite3_bind_text64(st, (int)i + 1, q->v[i].s.len ? q->v[i].s.ptr : "", q->v[i].s.len, SQLITE_STATIC, SQLITE_UTF8)
+		rc = q->v[i].text ? sqlite3_bind_text64(st, (int)i + 1, q->v[i].s.len ? q->v[i].s.ptr : "",
+		                            q->v[i].s.len, SQLITE_STATIC, SQLITE_UTF8)
 		                  : sqlite3_bind_int64(st, (int)i + 1, q->v[i].i);
 	return rc;
 }
@@ -84,8 +100,9 @@ static int run(struct wz_store *s, struct query *q, unsigned table, const struct
 {
 	sqlite3_stmt *st = NULL;
 	union wz_row row;
-	int rc, r = q->sql.status < 0 ? wz_err_set(err, q->sql.status, "OutOfMemory", WZ_STR("no memory for a query"))
-	                              : wz_sql_prepare(s->rd, wz_buf_z(&q->sql), &st, err);
+	int rc, r = q->sql.status < 0
+	                    ? wz_err_set(err, q->sql.status, "OutOfMemory", WZ_STR("no memory for a query"))
+	                    : wz_sql_prepare(s->rd, wz_buf_z(&q->sql), &st, err);
 
 	wz_buf_release(&q->sql);
 	if (r < 0)
@@ -120,8 +137,8 @@ static void add_states(struct query *q, uint32_t states)
 	add(q, ")");
 }
 
-int wz_store_jobs(struct wz_store *s, const struct wz_job_query *j, int (*row)(void *ctx, const struct wz_job_row *r),
-                  void *ctx, struct wz_err *err)
+int wz_store_jobs(struct wz_store *s, const struct wz_job_query *j,
+        int (*row)(void *ctx, const struct wz_job_row *r), void *ctx, struct wz_err *err)
 {
 	struct call c = {.jobs = row, .ctx = ctx};
 	struct query q;
@@ -143,12 +160,13 @@ int wz_store_jobs(struct wz_store *s, const struct wz_job_query *j, int (*row)(v
 	}
 	if (j->after)
 		add_int(&q, j->newest_first ? " AND job < ?" : " AND job > ?", (int64_t)j->after);
-	add_int(&q, j->newest_first ? " ORDER BY job DESC LIMIT ?" : " ORDER BY job LIMIT ?", j->limit ? j->limit : LIMIT);
+	add_int(&q, j->newest_first ? " ORDER BY job DESC LIMIT ?" : " ORDER BY job LIMIT ?",
+	        j->limit ? j->limit : LIMIT);
 	return run(s, &q, WZ_T_JOBS, &c, err);
 }
 
-int wz_store_attempts(struct wz_store *s, uint64_t job, int (*row)(void *ctx, const struct wz_attempt_row *r), void *ctx,
-                      struct wz_err *err)
+int wz_store_attempts(struct wz_store *s, uint64_t job, int (*row)(void *ctx, const struct wz_attempt_row *r),
+        void *ctx, struct wz_err *err)
 {
 	struct call c = {.attempts = row, .ctx = ctx};
 	struct query q;
@@ -158,8 +176,8 @@ int wz_store_attempts(struct wz_store *s, uint64_t job, int (*row)(void *ctx, co
 	return run(s, &q, WZ_T_ATTEMPTS, &c, err);
 }
 
-int wz_store_audit(struct wz_store *s, uint64_t since_us, uint32_t limit, int (*row)(void *ctx, const struct wz_audit_row *r),
-                   void *ctx, struct wz_err *err)
+int wz_store_audit(struct wz_store *s, uint64_t since_us, uint32_t limit,
+        int (*row)(void *ctx, const struct wz_audit_row *r), void *ctx, struct wz_err *err)
 {
 	struct call c = {.audit = row, .ctx = ctx};
 	struct query q;
@@ -170,8 +188,8 @@ int wz_store_audit(struct wz_store *s, uint64_t since_us, uint32_t limit, int (*
 	return run(s, &q, WZ_T_AUDIT, &c, err);
 }
 
-int wz_store_kv_all(struct wz_store *s, struct wz_str prefix, int (*row)(void *ctx, const struct wz_kv_row *r), void *ctx,
-                    struct wz_err *err)
+int wz_store_kv_all(struct wz_store *s, struct wz_str prefix, int (*row)(void *ctx, const struct wz_kv_row *r),
+        void *ctx, struct wz_err *err)
 {
 	struct call c = {.kv = row, .ctx = ctx};
 	struct query q;
@@ -194,10 +212,13 @@ static int one_value(struct wz_store *s, const char *sql, struct wz_str key, str
 	if (rc == SQLITE_ROW) {
 		const void *p = sqlite3_column_blob(st, 0);
 		wz_buf_add(ret, (struct wz_str){p, (size_t)sqlite3_column_bytes(st, 0)});
-		r = ret->status < 0 ? wz_err_set(err, ret->status, "OutOfMemory", WZ_STR("no room for what was asked")) : 0;
+		r = ret->status < 0
+		            ? wz_err_set(err, ret->status, "OutOfMemory", WZ_STR("no room for what was asked"))
+		            : 0;
 	} else {
-		r = rc == SQLITE_DONE ? wz_err_set(err, -ENOENT, "NotFound", WZ_STR("there is nothing of that name"))
-		                      : wz_sql_err(s->rd, rc, "read the store", err);
+		r = rc == SQLITE_DONE
+		            ? wz_err_set(err, -ENOENT, "NotFound", WZ_STR("there is nothing of that name"))
+		            : wz_sql_err(s->rd, rc, "read the store", err);
 	}
 	(void)sqlite3_finalize(st);
 	return r;
@@ -239,12 +260,15 @@ int wz_store_find_key(struct wz_store *s, int64_t uid, struct wz_str key, uint64
 	return r == -ENOENT ? wz_err_set(err, -ENOENT, "NotFound", WZ_STR("no job has that key")) : r;
 }
 
-int wz_store_journal(struct wz_store *s, uint64_t from, uint32_t limit, int (*row)(void *ctx, const struct wz_journal_record *r),
-                     void *ctx, struct wz_err *err)
+int wz_store_journal(struct wz_store *s, uint64_t from, uint32_t limit,
+        int (*row)(void *ctx, const struct wz_journal_record *r), void *ctx, struct wz_err *err)
 {
 	sqlite3_stmt *st = NULL;
 	uint64_t next = from ? from : 1;
-	int r = wz_sql_prepare(s->rd, "SELECT seq, time_us, kind, body, digest FROM journal WHERE seq >= ?1 ORDER BY seq LIMIT ?2", &st, err), rc;
+	int r = wz_sql_prepare(s->rd,
+	            "SELECT seq, time_us, kind, body, digest FROM journal WHERE seq >= ?1 ORDER BY seq LIMIT ?2",
+	            &st, err),
+	    rc;
 
 	if (r < 0)
 		return r;
@@ -252,9 +276,11 @@ int wz_store_journal(struct wz_store *s, uint64_t from, uint32_t limit, int (*ro
 	(void)sqlite3_bind_int64(st, 2, limit ? limit : LIMIT);
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW && r == 0) {
 		struct wz_journal_record x = {.seq = (uint64_t)sqlite3_column_int64(st, 0),
-			.time_us = (uint64_t)sqlite3_column_int64(st, 1), .kind = (enum wz_record_kind)sqlite3_column_int(st, 2),
-			.line = {(const char *)sqlite3_column_text(st, 3), (size_t)sqlite3_column_bytes(st, 3)},
-			.digested = sqlite3_column_type(st, 4) != SQLITE_NULL, .digest = (uint64_t)sqlite3_column_int64(st, 4)};
+		        .time_us = (uint64_t)sqlite3_column_int64(st, 1),
+		        .kind = (enum wz_record_kind)sqlite3_column_int(st, 2),
+		        .line = {(const char *)sqlite3_column_text(st, 3), (size_t)sqlite3_column_bytes(st, 3)},
+		        .digested = sqlite3_column_type(st, 4) != SQLITE_NULL,
+		        .digest = (uint64_t)sqlite3_column_int64(st, 4)};
 		if (x.seq != next) {
 			r = wz_err_set(err, -ESTALE, "Compacted", WZ_STR("records that old are gone"));
 			break;

@@ -13,8 +13,8 @@ static int damaged(struct wz_err *err, uint64_t seq, const char *what)
 {
 	struct wz_num n;
 
-	return wz_err_set(err, -EUCLEAN, "StoreDamaged", WZ_STR("record "), wz_str_u64(&n, seq), WZ_STR(" of the journal "), wz_str(what),
-	                  WZ_STR("; see wz doctor --check"));
+	return wz_err_set(err, -EUCLEAN, "StoreDamaged", WZ_STR("record "), wz_str_u64(&n, seq),
+	        WZ_STR(" of the journal "), wz_str(what), WZ_STR("; see wz doctor --check"));
 }
 
 /* An error of applying, with the number of the record; memory stays what it is. */
@@ -64,7 +64,9 @@ static int import_newest(sqlite3 *db, struct wz_replay *x, uint64_t at_most, str
 {
 	sqlite3_stmt *st = NULL;
 	struct wz_err why = {0};
-	int r = wz_sql_prepare(db, "SELECT seq, time_us, core FROM snapshots WHERE seq <= ?1 ORDER BY seq DESC", &st, err), rc;
+	int r = wz_sql_prepare(
+	            db, "SELECT seq, time_us, core FROM snapshots WHERE seq <= ?1 ORDER BY seq DESC", &st, err),
+	    rc;
 	bool same = false, tried = false;
 
 	if (r < 0)
@@ -99,10 +101,19 @@ static int import_newest(sqlite3 *db, struct wz_replay *x, uint64_t at_most, str
 static int declare(struct wz_replay *x, const struct wz_model_row *m, struct wz_err *err)
 {
 	char vendor[WZ_MODEL_NAME_MAX] = {0};
-	struct wz_model facts = {.vendor = vendor, .mem_bytes = (uint64_t)m->mem, .class_g = (uint32_t)m->class_g,
-		.bw_gbps = (uint32_t)m->bw_gbps, .tflops_milli = (uint32_t)m->tflops_milli, .fp32_milli = (uint32_t)m->fp32_milli,
-		.fp8_milli = (uint32_t)m->fp8_milli, .link_gbps = (uint32_t)m->link_gbps, .tdp_w = (uint32_t)m->tdp_w,
-		.idle_w = (uint32_t)m->idle_w, .cu_milli = (uint32_t)m->cu_milli, .year = (uint16_t)m->year, .mig = (uint8_t)m->mig};
+	struct wz_model facts = {.vendor = vendor,
+	        .mem_bytes = (uint64_t)m->mem,
+	        .class_g = (uint32_t)m->class_g,
+	        .bw_gbps = (uint32_t)m->bw_gbps,
+	        .tflops_milli = (uint32_t)m->tflops_milli,
+	        .fp32_milli = (uint32_t)m->fp32_milli,
+	        .fp8_milli = (uint32_t)m->fp8_milli,
+	        .link_gbps = (uint32_t)m->link_gbps,
+	        .tdp_w = (uint32_t)m->tdp_w,
+	        .idle_w = (uint32_t)m->idle_w,
+	        .cu_milli = (uint32_t)m->cu_milli,
+	        .year = (uint16_t)m->year,
+	        .mig = (uint8_t)m->mig};
 	wz_model_id id;
 
 	if (m->vendor.len && m->vendor.len < sizeof(vendor))
@@ -147,7 +158,8 @@ static int on_note(struct wz_replay *x, struct wz_str line, struct wz_arena *a, 
 	return 0;
 }
 
-static int apply_record(struct wz_replay *x, const struct wz_journal_record *rec, struct wz_arena *a, struct wz_err *err)
+static int apply_record(
+        struct wz_replay *x, const struct wz_journal_record *rec, struct wz_arena *a, struct wz_err *err)
 {
 	struct wz_effect ef;
 	struct wz_event ev;
@@ -172,10 +184,12 @@ static int apply_record(struct wz_replay *x, const struct wz_journal_record *rec
 
 static int step(struct wz_replay *x, sqlite3_stmt *st, struct wz_arena *a, struct wz_err *err)
 {
-	struct wz_journal_record rec = {.seq = (uint64_t)sqlite3_column_int64(st, 0), .time_us = (uint64_t)sqlite3_column_int64(st, 1),
-		.kind = (enum wz_record_kind)sqlite3_column_int(st, 2),
-		.line = {(const char *)sqlite3_column_text(st, 3), (size_t)sqlite3_column_bytes(st, 3)},
-		.digested = sqlite3_column_type(st, 4) != SQLITE_NULL, .digest = (uint64_t)sqlite3_column_int64(st, 4)};
+	struct wz_journal_record rec = {.seq = (uint64_t)sqlite3_column_int64(st, 0),
+	        .time_us = (uint64_t)sqlite3_column_int64(st, 1),
+	        .kind = (enum wz_record_kind)sqlite3_column_int(st, 2),
+	        .line = {(const char *)sqlite3_column_text(st, 3), (size_t)sqlite3_column_bytes(st, 3)},
+	        .digested = sqlite3_column_type(st, 4) != SQLITE_NULL,
+	        .digest = (uint64_t)sqlite3_column_int64(st, 4)};
 	int r;
 
 	if (rec.seq != x->got.seq + 1)
@@ -192,7 +206,8 @@ static int step(struct wz_replay *x, sqlite3_stmt *st, struct wz_arena *a, struc
 	if (rec.digested && x->comparable) {
 		x->got.verified++;
 		if (wz_core_digest(x->got.core) != rec.digest)
-			return damaged(err, rec.seq, "does not lead to the state that it led to (the digest differs)");
+			return damaged(
+			        err, rec.seq, "does not lead to the state that it led to (the digest differs)");
 	}
 	x->got.unverified += rec.digested && !x->comparable;
 	return 0;
@@ -202,7 +217,10 @@ static int replay_records(sqlite3 *db, struct wz_replay *x, struct wz_err *err)
 {
 	sqlite3_stmt *st = NULL;
 	struct wz_arena a;
-	int r = wz_sql_prepare(db, "SELECT seq, time_us, kind, body, digest, sum FROM journal WHERE seq > ?1 ORDER BY seq", &st, err), rc = SQLITE_DONE;
+	int r = wz_sql_prepare(db,
+	            "SELECT seq, time_us, kind, body, digest, sum FROM journal WHERE seq > ?1 ORDER BY seq", &st,
+	            err),
+	    rc = SQLITE_DONE;
 
 	if (r < 0)
 		return r;
@@ -266,7 +284,7 @@ static int write_head(struct wz_store *s, struct wz_replay *x, struct wz_err *er
 }
 
 int wz_store_restore(struct wz_store *s, const struct wz_mem *mem, const struct wz_core_options *fresh,
-                     struct wz_restored *ret, struct wz_err *err)
+        struct wz_restored *ret, struct wz_err *err)
 {
 	struct wz_replay x = {.mem = mem, .fresh = fresh};
 	int r = wz_replay(s->rd, &x, UINT64_MAX, err);

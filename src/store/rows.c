@@ -22,12 +22,12 @@ static const struct wz_column head[] = {WZ_HEAD_COLUMNS(HEAD)};
 static const struct wz_column model[] = {WZ_MODEL_COLUMNS(MODEL)};
 
 const struct wz_table wz_tables[WZ_T_NOTES] = {
-	[WZ_T_JOBS] = {"jobs", "job", jobs, WZ_ARRAY_LEN(jobs), 1},
-	[WZ_T_ATTEMPTS] = {"attempts", "attempt", attempts, WZ_ARRAY_LEN(attempts), 3},
-	[WZ_T_AUDIT] = {"audit", "audit", audit, WZ_ARRAY_LEN(audit), 0},
-	[WZ_T_KV] = {"kv", "kv", kv, WZ_ARRAY_LEN(kv), 1},
-	[WZ_T_HEAD] = {NULL, "head", head, WZ_ARRAY_LEN(head), 1},
-	[WZ_T_MODEL] = {NULL, "model", model, WZ_ARRAY_LEN(model), 1},
+        [WZ_T_JOBS] = {"jobs", "job", jobs, WZ_ARRAY_LEN(jobs), 1},
+        [WZ_T_ATTEMPTS] = {"attempts", "attempt", attempts, WZ_ARRAY_LEN(attempts), 3},
+        [WZ_T_AUDIT] = {"audit", "audit", audit, WZ_ARRAY_LEN(audit), 0},
+        [WZ_T_KV] = {"kv", "kv", kv, WZ_ARRAY_LEN(kv), 1},
+        [WZ_T_HEAD] = {NULL, "head", head, WZ_ARRAY_LEN(head), 1},
+        [WZ_T_MODEL] = {NULL, "model", model, WZ_ARRAY_LEN(model), 1},
 };
 _Static_assert(WZ_ARRAY_LEN(jobs) <= WZ_COLUMNS_MAX, "the bits of `given` and the columns of a statement");
 
@@ -42,12 +42,13 @@ static int check_row(const struct wz_table *t, const char *row, uint64_t given, 
 			is = ((const struct wz_str *)(row + c->at))->len > 0;
 		if (!is)
 			return wz_err_set(err, -EINVAL, "BadNote", wz_str(t->note), WZ_STR(": "), wz_str(c->name),
-			                  WZ_STR(" must be given"));
+			        WZ_STR(" must be given"));
 	}
 	for (unsigned i = 0; i < t->n; i++)
-		if ((given >> i & 1) && t->column[i].kind == 'T' && !wz_utf8_ok(*(const struct wz_str *)(row + t->column[i].at)))
-			return wz_err_set(err, -EINVAL, "BadText", wz_str(t->note), WZ_STR(": "), wz_str(t->column[i].name),
-			                  WZ_STR(" is not UTF-8"));
+		if ((given >> i & 1) && t->column[i].kind == 'T' &&
+		        !wz_utf8_ok(*(const struct wz_str *)(row + t->column[i].at)))
+			return wz_err_set(err, -EINVAL, "BadText", wz_str(t->note), WZ_STR(": "),
+			        wz_str(t->column[i].name), WZ_STR(" is not UTF-8"));
 	return given >> t->n ? wz_err_set(err, -EINVAL, "BadNote", wz_str(t->note), WZ_STR(": unknown member")) : 0;
 }
 
@@ -76,7 +77,8 @@ int wz_note_format(unsigned table, const void *row, struct wz_buf *b, struct wz_
 	}
 	wz_buf_addc(b, '}');
 	return b->status < 0 ? wz_err_set(err, b->status, b->status == -ENOMEM ? "OutOfMemory" : "BatchTooLarge",
-	                                  WZ_STR("no room for a note")) : 0;
+	                               WZ_STR("no room for a note"))
+	                     : 0;
 }
 
 static const struct wz_table *table_of(struct wz_str note, unsigned *ret)
@@ -87,7 +89,8 @@ static const struct wz_table *table_of(struct wz_str note, unsigned *ret)
 	return NULL;
 }
 
-int wz_note_parse(struct wz_str line, struct wz_arena *a, unsigned *ret_table, union wz_row *ret, struct wz_err *err)
+int wz_note_parse(
+        struct wz_str line, struct wz_arena *a, unsigned *ret_table, union wz_row *ret, struct wz_err *err)
 {
 	const struct wz_table *t = NULL;
 	struct wz_str key, note = {0};

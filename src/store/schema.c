@@ -10,73 +10,101 @@
 
 #define APPLICATION_ID 0x575a4e53 /* "WZNS" */
 
-#define JOBS_V1                                                                                                       \
-	"user TEXT, uid INTEGER, gid INTEGER, name TEXT, queue TEXT, array INTEGER, array_index INTEGER,"             \
-	" priority INTEGER, profile TEXT, tasks INTEGER, spec TEXT, env TEXT, script TEXT, idem TEXT,"                \
-	" submitted_us INTEGER, state INTEGER, reason TEXT, attempt INTEGER, started_us INTEGER, ended_us INTEGER,"   \
-	" \"end\" INTEGER, exit_code INTEGER, signal INTEGER, comment TEXT, seq0 INTEGER NOT NULL, seq INTEGER NOT NULL"
-#define ATTEMPTS_V1                                                                                                   \
-	"job INTEGER NOT NULL, attempt INTEGER NOT NULL, task INTEGER NOT NULL, node TEXT, devices TEXT,"             \
-	" effect INTEGER, decided_us INTEGER, started_us INTEGER, ended_us INTEGER, \"end\" INTEGER,"                 \
-	" exit_code INTEGER, signal INTEGER, log TEXT, pid INTEGER, pid_start INTEGER, boot TEXT, cgroup TEXT,"       \
+#define JOBS_V1 \
+	"user TEXT, uid INTEGER, gid INTEGER, name TEXT, queue TEXT, array INTEGER, array_index INTEGER," \
+	" priority INTEGER, profile TEXT, tasks INTEGER, spec TEXT, env TEXT, script TEXT, idem TEXT," \
+	" submitted_us INTEGER, state INTEGER, reason TEXT, attempt INTEGER, started_us INTEGER, ended_us " \
+	"INTEGER," \
+	" \"end\" INTEGER, exit_code INTEGER, signal INTEGER, comment TEXT, seq0 INTEGER NOT NULL, seq INTEGER " \
+	"NOT NULL"
+#define ATTEMPTS_V1 \
+	"job INTEGER NOT NULL, attempt INTEGER NOT NULL, task INTEGER NOT NULL, node TEXT, devices TEXT," \
+	" effect INTEGER, decided_us INTEGER, started_us INTEGER, ended_us INTEGER, \"end\" INTEGER," \
+	" exit_code INTEGER, signal INTEGER, log TEXT, pid INTEGER, pid_start INTEGER, boot TEXT, cgroup TEXT," \
 	" usage TEXT, seq0 INTEGER NOT NULL, seq INTEGER NOT NULL"
 #define KV_V1 "value TEXT, seq0 INTEGER NOT NULL, seq INTEGER NOT NULL"
 
 static const char v1[] =
-	/* The history. Never updated; deleted from the front, once two snapshots are behind. */
-	"CREATE TABLE journal (seq INTEGER PRIMARY KEY, time_us INTEGER NOT NULL, kind INTEGER NOT NULL,"
-	" body TEXT NOT NULL, digest INTEGER, sum INTEGER NOT NULL) STRICT;"
-	"CREATE TABLE snapshots (seq INTEGER PRIMARY KEY, time_us INTEGER NOT NULL, digest INTEGER NOT NULL,"
-	" version TEXT NOT NULL, core BLOB NOT NULL) STRICT;"
-	"CREATE TABLE blobs (id TEXT PRIMARY KEY, bytes BLOB NOT NULL) STRICT;"
-	"CREATE TABLE migrations (version INTEGER PRIMARY KEY, compat INTEGER NOT NULL, applied_us INTEGER NOT NULL,"
-	" by TEXT NOT NULL) STRICT;"
-	/* Made from the notes of the journal; seq0 and seq: the first and the last that touched the row. */
-	"CREATE TABLE jobs (job INTEGER PRIMARY KEY, " JOBS_V1 ") STRICT;"
-	"CREATE INDEX jobs_open ON jobs (job) WHERE state < 5;"
-	"CREATE INDEX jobs_ended ON jobs (ended_us) WHERE state = 5;"
-	"CREATE INDEX jobs_array ON jobs (array) WHERE array > 0;"
-	"CREATE TABLE attempts (" ATTEMPTS_V1 ", PRIMARY KEY (job, attempt, task)) STRICT, WITHOUT ROWID;"
-	"CREATE TABLE audit (time_us INTEGER, uid INTEGER, user TEXT, verb TEXT, target TEXT, outcome TEXT, detail TEXT,"
-	" seq0 INTEGER NOT NULL, seq INTEGER PRIMARY KEY) STRICT;"
-	"CREATE TABLE kv (key TEXT PRIMARY KEY, " KV_V1 ") STRICT, WITHOUT ROWID;"
-	"CREATE TABLE keys (uid INTEGER NOT NULL, idem TEXT NOT NULL, job INTEGER NOT NULL, PRIMARY KEY (uid, idem)) STRICT, WITHOUT ROWID;"
-	"CREATE INDEX keys_job ON keys (job);"
-	/* The rows of open jobs, and all settings, as they were at a snapshot. */
-	"CREATE TABLE snap_jobs (snap INTEGER, job INTEGER, " JOBS_V1 ", PRIMARY KEY (snap, job)) STRICT, WITHOUT ROWID;"
-	"CREATE TABLE snap_attempts (snap INTEGER, " ATTEMPTS_V1
-	", PRIMARY KEY (snap, job, attempt, task)) STRICT, WITHOUT ROWID;"
-	"CREATE TABLE snap_kv (snap INTEGER, key TEXT, " KV_V1 ", PRIMARY KEY (snap, key)) STRICT, WITHOUT ROWID;";
+        /* The history. Never updated; deleted from the front, once two snapshots are behind. */
+        "CREATE TABLE journal (seq INTEGER PRIMARY KEY, time_us INTEGER NOT NULL, kind INTEGER NOT NULL,"
+        " body TEXT NOT NULL, digest INTEGER, sum INTEGER NOT NULL) STRICT;"
+        "CREATE TABLE snapshots (seq INTEGER PRIMARY KEY, time_us INTEGER NOT NULL, digest INTEGER NOT NULL,"
+        " version TEXT NOT NULL, core BLOB NOT NULL) STRICT;"
+        "CREATE TABLE blobs (id TEXT PRIMARY KEY, bytes BLOB NOT NULL) STRICT;"
+        "CREATE TABLE migrations (version INTEGER PRIMARY KEY, compat INTEGER NOT NULL, applied_us INTEGER NOT "
+        "NULL,"
+        " by TEXT NOT NULL) STRICT;"
+        /* Made from the notes of the journal; seq0 and seq: the first and the last that touched the row. */
+        "CREATE TABLE jobs (job INTEGER PRIMARY KEY, " JOBS_V1 ") STRICT;"
+        "CREATE INDEX jobs_open ON jobs (job) WHERE state < 5;"
+        "CREATE INDEX jobs_ended ON jobs (ended_us) WHERE state = 5;"
+        "CREATE INDEX jobs_array ON jobs (array) WHERE array > 0;"
+        "CREATE TABLE attempts (" ATTEMPTS_V1 ", PRIMARY KEY (job, attempt, task)) STRICT, WITHOUT ROWID;"
+        "CREATE TABLE audit (time_us INTEGER, uid INTEGER, user TEXT, verb TEXT, target TEXT, outcome TEXT, detail "
+        "TEXT,"
+        " seq0 INTEGER NOT NULL, seq INTEGER PRIMARY KEY) STRICT;"
+        "CREATE TABLE kv (key TEXT PRIMARY KEY, " KV_V1 ") STRICT, WITHOUT ROWID;"
+        "CREATE TABLE keys (uid INTEGER NOT NULL, idem TEXT NOT NULL, job INTEGER NOT NULL, PRIMARY KEY (uid, "
+        "idem)) STRICT, WITHOUT ROWID;"
+        "CREATE INDEX keys_job ON keys (job);"
+        /* The rows of open jobs, and all settings, as they were at a snapshot. */
+        "CREATE TABLE snap_jobs (snap INTEGER, job INTEGER, " JOBS_V1
+        ", PRIMARY KEY (snap, job)) STRICT, WITHOUT ROWID;"
+        "CREATE TABLE snap_attempts (snap INTEGER, " ATTEMPTS_V1
+        ", PRIMARY KEY (snap, job, attempt, task)) STRICT, WITHOUT ROWID;"
+        "CREATE TABLE snap_kv (snap INTEGER, key TEXT, " KV_V1 ", PRIMARY KEY (snap, key)) STRICT, WITHOUT ROWID;";
 
-static const struct { unsigned version, compat; const char *sql; } migrations[] = {
-	{1, 1, v1},
+static const struct {
+	unsigned version, compat;
+	const char *sql;
+} migrations[] = {
+        {1, 1, v1},
 };
 _Static_assert(WZ_STORE_SCHEMA == WZ_ARRAY_LEN(migrations), "one migration a version");
 
 int wz_sql_errno(int rc)
 {
 	switch (rc & 0xff) {
-	case SQLITE_OK: return 0;
-	case SQLITE_FULL: return -ENOSPC;
-	case SQLITE_NOMEM: return -ENOMEM;
-	case SQLITE_BUSY: case SQLITE_LOCKED: return -EBUSY;
-	case SQLITE_READONLY: return -EROFS;
-	case SQLITE_CORRUPT: case SQLITE_NOTADB: case SQLITE_FORMAT: return -EUCLEAN;
-	case SQLITE_CANTOPEN: return -ENOENT;
-	case SQLITE_PERM: case SQLITE_AUTH: return -EACCES;
-	case SQLITE_TOOBIG: return -E2BIG;
-	case SQLITE_INTERRUPT: return -EINTR;
-	default: return -EIO;
+	case SQLITE_OK:
+		return 0;
+	case SQLITE_FULL:
+		return -ENOSPC;
+	case SQLITE_NOMEM:
+		return -ENOMEM;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return -EBUSY;
+	case SQLITE_READONLY:
+		return -EROFS;
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+	case SQLITE_FORMAT:
+		return -EUCLEAN;
+	case SQLITE_CANTOPEN:
+		return -ENOENT;
+	case SQLITE_PERM:
+	case SQLITE_AUTH:
+		return -EACCES;
+	case SQLITE_TOOBIG:
+		return -E2BIG;
+	case SQLITE_INTERRUPT:
+		return -EINTR;
+	default:
+		return -EIO;
 	}
 }
 
 int wz_sql_err(sqlite3 *db, int rc, const char *doing, struct wz_err *err)
 {
 	int r = wz_sql_errno(rc);
-	const char *reason = r == -ENOSPC ? "DiskFull" : r == -EUCLEAN ? "StoreDamaged" : r == -EBUSY ? "StoreInUse"
-	                     : r == -ENOMEM ? "OutOfMemory" : "DiskError";
+	const char *reason = r == -ENOSPC    ? "DiskFull"
+	                     : r == -EUCLEAN ? "StoreDamaged"
+	                     : r == -EBUSY   ? "StoreInUse"
+	                     : r == -ENOMEM  ? "OutOfMemory"
+	                                     : "DiskError";
 
-	return wz_err_set(err, r, reason, WZ_STR("cannot "), wz_str(doing), WZ_STR(": "), wz_str(db ? sqlite3_errmsg(db) : sqlite3_errstr(rc)));
+	return wz_err_set(err, r, reason, WZ_STR("cannot "), wz_str(doing), WZ_STR(": "),
+	        wz_str(db ? sqlite3_errmsg(db) : sqlite3_errstr(rc)));
 }
 
 int wz_sql_exec(sqlite3 *db, const char *sql, struct wz_err *err)
@@ -115,7 +143,8 @@ static int check_wal(sqlite3 *db, struct wz_err *err)
 	uint64_t wal = 0;
 	int r = wz_sql_u64(db, "SELECT journal_mode = 'wal' FROM pragma_journal_mode", &wal, err);
 
-	return r == 0 && !wal ? wz_err_set(err, -EOPNOTSUPP, "NoWal", WZ_STR("this disk does not let the store use a write-ahead log"))
+	return r == 0 && !wal ? wz_err_set(err, -EOPNOTSUPP, "NoWal",
+	                                WZ_STR("this disk does not let the store use a write-ahead log"))
 	                      : r;
 }
 
@@ -132,13 +161,16 @@ int wz_db_open(const char *path, const char *vfs, bool read_only, sqlite3 **ret,
 		(void)sqlite3_busy_timeout(db, 5000);
 		(void)sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 		(void)sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-		r = wz_sql_exec(db, "PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMORY; PRAGMA foreign_keys=OFF;", err);
+		r = wz_sql_exec(
+		        db, "PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMORY; PRAGMA foreign_keys=OFF;", err);
 	}
 	/* Checkpoints are made by the writer, between commits. EXTRA is FULL, and for the rollback journal that is there while
 	 * the file is new: its deletion is synced too, else a power loss could bring it back and undo all since. */
 	if (r == 0 && !read_only)
-		r = wz_sql_exec(db, "PRAGMA synchronous=EXTRA; PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0;"
-		                    "PRAGMA journal_size_limit=67108864;", err);
+		r = wz_sql_exec(db,
+		        "PRAGMA synchronous=EXTRA; PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0;"
+		        "PRAGMA journal_size_limit=67108864;",
+		        err);
 	if (r == 0 && !read_only)
 		r = check_wal(db, err);
 	if (r < 0) {
@@ -152,8 +184,8 @@ int wz_db_open(const char *path, const char *vfs, bool read_only, sqlite3 **ret,
 static int newer(struct wz_err *err)
 {
 	return wz_err_set(err, -EPROTO, "NewerStore",
-	                  WZ_STR("this store was written by a newer version of WhaleZEN that this one cannot follow: install "
-	                         "that version again, or restore a backup from before the upgrade"));
+	        WZ_STR("this store was written by a newer version of WhaleZEN that this one cannot follow: install "
+	               "that version again, or restore a backup from before the upgrade"));
 }
 
 /* *ret_version 0: an empty file. */
@@ -167,7 +199,8 @@ static int version_of(sqlite3 *db, uint64_t *ret_version, struct wz_err *err)
 	if (r == 0)
 		r = wz_sql_u64(db, "SELECT count(*) FROM sqlite_schema", &tables, err);
 	if (r == 0 && id != APPLICATION_ID && (id || tables || *ret_version))
-		return wz_err_set(err, -EUCLEAN, "NotAStore", WZ_STR("store.db is an SQLite file, but not one of WhaleZEN"));
+		return wz_err_set(
+		        err, -EUCLEAN, "NotAStore", WZ_STR("store.db is an SQLite file, but not one of WhaleZEN"));
 	return r;
 }
 
@@ -179,7 +212,8 @@ int wz_db_version_check(sqlite3 *db, struct wz_err *err)
 	if (r < 0 || version == WZ_STORE_SCHEMA)
 		return r;
 	if (version < WZ_STORE_SCHEMA)
-		return wz_err_set(err, -EUCLEAN, "NotAStore", WZ_STR("the store is empty or older: start the daemon once"));
+		return wz_err_set(
+		        err, -EUCLEAN, "NotAStore", WZ_STR("the store is empty or older: start the daemon once"));
 	r = wz_sql_u64(db, "SELECT max(compat) FROM migrations", &compat, err);
 	return r < 0 ? r : compat > WZ_STORE_SCHEMA || !compat ? newer(err) : 0;
 }
@@ -202,7 +236,8 @@ static int migrate_one(sqlite3 *db, unsigned i, const char *by, struct wz_err *e
 	(void)sqlite3_finalize(st);
 	if (rc != SQLITE_DONE)
 		return wz_sql_err(db, rc, "migrate the store", err);
-	(void)snprintf(mark, sizeof(mark), "PRAGMA application_id=%d; PRAGMA user_version=%u;", APPLICATION_ID, migrations[i].version);
+	(void)snprintf(mark, sizeof(mark), "PRAGMA application_id=%d; PRAGMA user_version=%u;", APPLICATION_ID,
+	        migrations[i].version);
 	return wz_sql_exec(db, mark, err);
 }
 

@@ -23,13 +23,32 @@
 
 /* ---- where a store may live ---- */
 
-static const struct { unsigned long magic; const char *name; bool refuse; } file_systems[] = {
-	{0x6969, "NFS", true}, {0xff534d42, "CIFS", true}, {0xfe534d42, "SMB", true}, {0x517b, "SMB", true},
-	{0x5346414f, "AFS", true}, {0x6b414653, "AFS", true}, {0x73757245, "Coda", true}, {0x01021997, "9P", true},
-	{0x00c36400, "Ceph", true}, {0x0bd00bd0, "Lustre", true}, {0x47504653, "GPFS", true}, {0x19830326, "BeeGFS", true},
-	{0x65735546, "FUSE", true}, {0x7461636f, "OCFS2", true}, {0x01161970, "GFS2", true}, {0xaad7aaea, "PanFS", true},
-	{0x013111a8, "IBRIX", true}, {0x786f4256, "a shared folder of VirtualBox", true},
-	{0x01021994, "tmpfs", false}, {0x858458f6, "ramfs", false}, {0x794c7630, "overlayfs", false},
+static const struct {
+	unsigned long magic;
+	const char *name;
+	bool refuse;
+} file_systems[] = {
+        {0x6969, "NFS", true},
+        {0xff534d42, "CIFS", true},
+        {0xfe534d42, "SMB", true},
+        {0x517b, "SMB", true},
+        {0x5346414f, "AFS", true},
+        {0x6b414653, "AFS", true},
+        {0x73757245, "Coda", true},
+        {0x01021997, "9P", true},
+        {0x00c36400, "Ceph", true},
+        {0x0bd00bd0, "Lustre", true},
+        {0x47504653, "GPFS", true},
+        {0x19830326, "BeeGFS", true},
+        {0x65735546, "FUSE", true},
+        {0x7461636f, "OCFS2", true},
+        {0x01161970, "GFS2", true},
+        {0xaad7aaea, "PanFS", true},
+        {0x013111a8, "IBRIX", true},
+        {0x786f4256, "a shared folder of VirtualBox", true},
+        {0x01021994, "tmpfs", false},
+        {0x858458f6, "ramfs", false},
+        {0x794c7630, "overlayfs", false},
 };
 
 int wz_store_judge_fs(unsigned long magic, const char **ret_name, const char **ret_warning)
@@ -42,7 +61,8 @@ int wz_store_judge_fs(unsigned long magic, const char **ret_name, const char **r
 		*ret_name = file_systems[i].name;
 		if (file_systems[i].refuse)
 			return -EREMOTEIO;
-		*ret_warning = "the state directory is on a file system that may be gone after a reboot or with the container";
+		*ret_warning = "the state directory is on a file system that may be gone after a reboot or with "
+		               "the container";
 	}
 	return 0;
 }
@@ -56,8 +76,10 @@ static int check_fs(struct wz_store *s, struct wz_err *err)
 		return wz_file_err(err, -errno, "look at", s->dir);
 	if (wz_store_judge_fs((unsigned long)f.f_type, &name, &warning) < 0) {
 		if (!s->o.any_file_system)
-			return wz_err_set(err, -EREMOTEIO, "NetworkDisk", WZ_STR("the state directory "), wz_str(s->dir), WZ_STR(" is on "),
-			                  wz_str(name), WZ_STR(", where locks and syncs cannot be relied on, and jobs would be lost: use a local disk"));
+			return wz_err_set(err, -EREMOTEIO, "NetworkDisk", WZ_STR("the state directory "),
+			        wz_str(s->dir), WZ_STR(" is on "), wz_str(name),
+			        WZ_STR(", where locks and syncs cannot be relied on, and jobs would be lost: use a "
+			               "local disk"));
 		warning = "the state directory is on a network file system; losing jobs is possible";
 	}
 	if (warning)
@@ -93,9 +115,10 @@ static int take_lock(struct wz_store *s, struct wz_err *err)
 		n = pread(s->lock_fd, pid, sizeof(pid) - 1, 0);
 		while (n > 0 && (pid[n - 1] < '0' || pid[n - 1] > '9'))
 			pid[--n] = 0;
-		r = errno != EWOULDBLOCK ? wz_file_err(err, -errno, "lock", path)
-		                         : wz_err_set(err, -EBUSY, "StoreInUse", WZ_STR("another daemon uses "), wz_str(s->dir),
-		                                      WZ_STR(" (process "), n > 0 ? wz_str(pid) : WZ_STR("unknown"), WZ_STR(")"));
+		r = errno != EWOULDBLOCK
+		            ? wz_file_err(err, -errno, "lock", path)
+		            : wz_err_set(err, -EBUSY, "StoreInUse", WZ_STR("another daemon uses "), wz_str(s->dir),
+		                      WZ_STR(" (process "), n > 0 ? wz_str(pid) : WZ_STR("unknown"), WZ_STR(")"));
 	} else {
 		n = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
 		if (ftruncate(s->lock_fd, 0) < 0 || pwrite(s->lock_fd, pid, (size_t)n, 0) < 0)
@@ -140,8 +163,10 @@ static int open_files(struct wz_store *s, struct wz_err *err)
 	if (r == 0 && s->o.read_only)
 		r = wz_db_version_check(s->rd, err);
 	if (r == 0)
-		r = wz_sql_u64(s->rd, "SELECT max(coalesce((SELECT max(seq) FROM journal), 0), coalesce((SELECT max(seq) FROM snapshots), 0))",
-		               &seq, err);
+		r = wz_sql_u64(s->rd,
+		        "SELECT max(coalesce((SELECT max(seq) FROM journal), 0), coalesce((SELECT max(seq) FROM "
+		        "snapshots), 0))",
+		        &seq, err);
 	if (r == 0)
 		r = wz_sql_u64(s->rd, "SELECT max(seq) FROM snapshots", &s->status.snapshot_seq, err);
 	s->next_seq = seq + 1;
@@ -213,7 +238,8 @@ int wz_store_open(const struct wz_store_options *o, struct wz_store **ret, struc
 	(void)pthread_cond_init(&s->work, &monotonic);
 	(void)pthread_cond_init(&s->idle, NULL);
 	(void)pthread_condattr_destroy(&monotonic);
-	r = s->dir && s->path ? open_files(s, err) : wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory to open the store"));
+	r = s->dir && s->path ? open_files(s, err)
+	                      : wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory to open the store"));
 	if (r == 0 && !o->read_only)
 		r = start_writer(s, err);
 	if (r < 0) {
@@ -284,12 +310,14 @@ static struct wz_node_ *node_new(const struct wz_store *s, struct wz_err *err, i
 {
 	struct wz_node_ *n = s->o.read_only ? NULL : calloc(1, sizeof(*n));
 
-	*r = n ? 0 : s->o.read_only ? wz_err_set(err, -EROFS, "ReadOnly", WZ_STR("the store is open for reading only"))
-	                            : wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory to queue a batch"));
+	*r = n                ? 0
+	     : s->o.read_only ? wz_err_set(err, -EROFS, "ReadOnly", WZ_STR("the store is open for reading only"))
+	                      : wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory to queue a batch"));
 	return n;
 }
 
-int wz_store_append(struct wz_store *s, struct wz_batch *b, struct wz_store_done done, uint64_t *ret_seq, struct wz_err *err)
+int wz_store_append(
+        struct wz_store *s, struct wz_batch *b, struct wz_store_done done, uint64_t *ret_seq, struct wz_err *err)
 {
 	const struct wz_mem *mem = b->mem;
 	int r;
@@ -304,7 +332,8 @@ int wz_store_append(struct wz_store *s, struct wz_batch *b, struct wz_store_done
 	s->next_seq += b->n;
 	n->last_seq = s->next_seq - 1;
 	for (uint32_t i = 0; i < n->batch.n_keys; i++)
-		n->batch.key[i].key = (struct wz_str){n->batch.text.data + n->batch.key[i].off, n->batch.key[i].len};
+		n->batch.key[i].key =
+		        (struct wz_str){n->batch.text.data + n->batch.key[i].off, n->batch.key[i].len};
 	wz_batch_init(b, mem);
 	b->time_us = n->batch.time_us;
 	if (ret_seq)

@@ -15,7 +15,7 @@
 #define GROUP_BYTES (8u << 20)
 #define GROUP_BATCHES 4096u
 #define CHECKPOINT_PAGES 4000
-#define RESTART_PAGES 40000   /* readers kept the log from being reused */
+#define RESTART_PAGES 40000 /* readers kept the log from being reused */
 #define TRIM_ROWS 5000u
 
 int wz_writer_prepare(struct wz_store *s, struct wz_err *err)
@@ -27,7 +27,8 @@ int wz_writer_prepare(struct wz_store *s, struct wz_err *err)
 	if (r == 0)
 		r = wz_sql_prepare(s->wr, "INSERT OR IGNORE INTO blobs VALUES (?1, ?2)", &s->insert_blob, err);
 	if (r == 0) /* what a crash left to be dropped */
-		r = wz_sql_u64(s->wr, "SELECT CASE WHEN count(*) > 1 THEN min(seq) ELSE 0 END FROM snapshots", &s->trim_to, err);
+		r = wz_sql_u64(s->wr, "SELECT CASE WHEN count(*) > 1 THEN min(seq) ELSE 0 END FROM snapshots",
+		        &s->trim_to, err);
 	return r;
 }
 
@@ -50,8 +51,12 @@ static int run(sqlite3 *db, sqlite3_stmt *st, struct wz_err *err)
 static int write_record(struct wz_store *s, const struct wz_node_ *n, uint32_t i, struct wz_err *err)
 {
 	const struct wz_batch_record *b = &n->batch.record[i];
-	struct wz_journal_record r = {.seq = n->first_seq + i, .time_us = b->time_us, .digest = b->digest, .digested = b->digested,
-		.kind = (enum wz_record_kind)b->kind, .line = {n->batch.text.data + b->off, b->len}};
+	struct wz_journal_record r = {.seq = n->first_seq + i,
+	        .time_us = b->time_us,
+	        .digest = b->digest,
+	        .digested = b->digested,
+	        .kind = (enum wz_record_kind)b->kind,
+	        .line = {n->batch.text.data + b->off, b->len}};
 	int rc;
 
 	(void)sqlite3_bind_int64(s->insert, 1, (int64_t)r.seq);
@@ -76,7 +81,8 @@ static int write_batch(struct wz_store *s, const struct wz_node_ *n, struct wz_e
 	for (uint32_t i = 0; r == 0 && i < n->batch.n_blobs; i++) {
 		const struct wz_batch_blob *b = &n->batch.blob[i];
 		(void)sqlite3_bind_text(s->insert_blob, 1, b->id, -1, SQLITE_STATIC);
-		(void)sqlite3_bind_blob64(s->insert_blob, 2, b->len ? n->batch.text.data + b->off : "", b->len, SQLITE_STATIC);
+		(void)sqlite3_bind_blob64(
+		        s->insert_blob, 2, b->len ? n->batch.text.data + b->off : "", b->len, SQLITE_STATIC);
 		r = run(s->wr, s->insert_blob, err);
 	}
 	for (uint32_t i = 0; r == 0 && i < n->batch.n; i++)
@@ -93,10 +99,13 @@ static int write_snapshot(struct wz_store *s, const struct wz_node_ *n, struct w
 	int r;
 
 	(void)snprintf(sql, sizeof(sql),
-		"DELETE FROM snap_jobs WHERE snap=%llu; DELETE FROM snap_attempts WHERE snap=%llu; DELETE FROM snap_kv WHERE snap=%llu;"
-		"INSERT INTO snap_jobs SELECT %llu, * FROM jobs WHERE state < 5;"
-		"INSERT INTO snap_attempts SELECT %llu, * FROM attempts WHERE job IN (SELECT job FROM jobs WHERE state < 5);"
-		"INSERT INTO snap_kv SELECT %llu, * FROM kv;", seq, seq, seq, seq, seq, seq);
+	        "DELETE FROM snap_jobs WHERE snap=%llu; DELETE FROM snap_attempts WHERE snap=%llu; DELETE FROM "
+	        "snap_kv WHERE snap=%llu;"
+	        "INSERT INTO snap_jobs SELECT %llu, * FROM jobs WHERE state < 5;"
+	        "INSERT INTO snap_attempts SELECT %llu, * FROM attempts WHERE job IN (SELECT job FROM jobs WHERE "
+	        "state < 5);"
+	        "INSERT INTO snap_kv SELECT %llu, * FROM kv;",
+	        seq, seq, seq, seq, seq, seq);
 	r = wz_sql_exec(s->wr, sql, err);
 	if (r == 0)
 		r = wz_sql_prepare(s->wr, "INSERT OR REPLACE INTO snapshots VALUES (?1, ?2, ?3, ?4, ?5)", &st, err);
@@ -109,12 +118,15 @@ static int write_snapshot(struct wz_store *s, const struct wz_node_ *n, struct w
 	(void)sqlite3_bind_blob64(st, 5, n->batch.text.data, n->batch.text.len, SQLITE_STATIC);
 	r = run(s->wr, st, err);
 	(void)sqlite3_finalize(st);
-	if (r == 0) /* the newest two stay: the older one for a program of the version before, or if the newest is damaged */
+	if (r ==
+	        0) /* the newest two stay: the older one for a program of the version before, or if the newest is damaged */
 		r = wz_sql_exec(s->wr,
-			"DELETE FROM snapshots WHERE seq < (SELECT seq FROM snapshots ORDER BY seq DESC LIMIT 1 OFFSET 1);"
-			"DELETE FROM snap_jobs WHERE snap NOT IN (SELECT seq FROM snapshots);"
-			"DELETE FROM snap_attempts WHERE snap NOT IN (SELECT seq FROM snapshots);"
-			"DELETE FROM snap_kv WHERE snap NOT IN (SELECT seq FROM snapshots);", err);
+		        "DELETE FROM snapshots WHERE seq < (SELECT seq FROM snapshots ORDER BY seq DESC LIMIT 1 "
+		        "OFFSET 1);"
+		        "DELETE FROM snap_jobs WHERE snap NOT IN (SELECT seq FROM snapshots);"
+		        "DELETE FROM snap_attempts WHERE snap NOT IN (SELECT seq FROM snapshots);"
+		        "DELETE FROM snap_kv WHERE snap NOT IN (SELECT seq FROM snapshots);",
+		        err);
 	return r;
 }
 
@@ -125,19 +137,21 @@ static int write_retain(struct wz_store *s, const struct wz_node_ *n, struct wz_
 	char sql[1600];
 
 	(void)snprintf(sql, sizeof(sql),
-		"CREATE TEMP TABLE IF NOT EXISTS gone (job INTEGER PRIMARY KEY); DELETE FROM gone;"
-		"INSERT INTO gone SELECT job FROM main.jobs WHERE state = 5 AND ended_us < %llu"
-		" AND seq <= (SELECT min(seq) FROM snapshots) AND job < (SELECT max(job) FROM main.jobs)"
-		" AND job NOT IN (SELECT job FROM attempts WHERE seq > (SELECT min(seq) FROM snapshots));"
-		"DELETE FROM keys WHERE job IN (SELECT job FROM gone);"
-		"DELETE FROM attempts WHERE job IN (SELECT job FROM gone);"
-		"DELETE FROM jobs WHERE job IN (SELECT job FROM gone);"
-		"DELETE FROM audit WHERE time_us < %llu AND seq <= (SELECT min(seq) FROM snapshots);"
-		"DELETE FROM blobs WHERE id NOT IN (SELECT env FROM jobs WHERE env IS NOT NULL)"
-		" AND id NOT IN (SELECT script FROM jobs WHERE script IS NOT NULL)"
-		" AND NOT EXISTS (SELECT 1 FROM kv WHERE value = id) AND id NOT IN (SELECT env FROM snap_jobs WHERE env IS NOT NULL)"
-		" AND id NOT IN (SELECT script FROM snap_jobs WHERE script IS NOT NULL);"
-		"DELETE FROM gone;", (unsigned long long)n->before_us, (unsigned long long)n->before_us);
+	        "CREATE TEMP TABLE IF NOT EXISTS gone (job INTEGER PRIMARY KEY); DELETE FROM gone;"
+	        "INSERT INTO gone SELECT job FROM main.jobs WHERE state = 5 AND ended_us < %llu"
+	        " AND seq <= (SELECT min(seq) FROM snapshots) AND job < (SELECT max(job) FROM main.jobs)"
+	        " AND job NOT IN (SELECT job FROM attempts WHERE seq > (SELECT min(seq) FROM snapshots));"
+	        "DELETE FROM keys WHERE job IN (SELECT job FROM gone);"
+	        "DELETE FROM attempts WHERE job IN (SELECT job FROM gone);"
+	        "DELETE FROM jobs WHERE job IN (SELECT job FROM gone);"
+	        "DELETE FROM audit WHERE time_us < %llu AND seq <= (SELECT min(seq) FROM snapshots);"
+	        "DELETE FROM blobs WHERE id NOT IN (SELECT env FROM jobs WHERE env IS NOT NULL)"
+	        " AND id NOT IN (SELECT script FROM jobs WHERE script IS NOT NULL)"
+	        " AND NOT EXISTS (SELECT 1 FROM kv WHERE value = id) AND id NOT IN (SELECT env FROM snap_jobs "
+	        "WHERE env IS NOT NULL)"
+	        " AND id NOT IN (SELECT script FROM snap_jobs WHERE script IS NOT NULL);"
+	        "DELETE FROM gone;",
+	        (unsigned long long)n->before_us, (unsigned long long)n->before_us);
 	return wz_sql_exec(s->wr, sql, err);
 }
 
@@ -229,8 +243,10 @@ static bool trim(struct wz_store *s)
 
 	if (!s->trim_to)
 		return false;
-	(void)snprintf(sql, sizeof(sql), "DELETE FROM journal WHERE seq IN (SELECT seq FROM journal WHERE seq <= %llu ORDER BY seq LIMIT %u)",
-	               (unsigned long long)s->trim_to, TRIM_ROWS);
+	(void)snprintf(sql, sizeof(sql),
+	        "DELETE FROM journal WHERE seq IN (SELECT seq FROM journal WHERE seq <= %llu ORDER BY seq LIMIT "
+	        "%u)",
+	        (unsigned long long)s->trim_to, TRIM_ROWS);
 	if (sqlite3_exec(s->wr, sql, NULL, NULL, NULL) != SQLITE_OK || sqlite3_changes(s->wr) < (int)TRIM_ROWS)
 		s->trim_to = 0;
 	return s->trim_to != 0;
@@ -240,7 +256,8 @@ static void checkpoint(struct wz_store *s, bool last)
 {
 	int log = 0, done = 0;
 
-	(void)sqlite3_wal_checkpoint_v2(s->wr, "main", last ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, &log, &done);
+	(void)sqlite3_wal_checkpoint_v2(
+	        s->wr, "main", last ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, &log, &done);
 	if (!last && log > RESTART_PAGES)
 		(void)sqlite3_wal_checkpoint_v2(s->wr, "main", SQLITE_CHECKPOINT_RESTART, NULL, NULL);
 }
@@ -281,7 +298,8 @@ static void care(struct wz_store *s, int *pages, bool snapshot)
 {
 	bool back;
 
-	if (snapshot && wz_sql_u64(s->wr, "SELECT CASE WHEN count(*) > 1 THEN min(seq) ELSE 0 END FROM snapshots", &s->trim_to, NULL) < 0)
+	if (snapshot && wz_sql_u64(s->wr, "SELECT CASE WHEN count(*) > 1 THEN min(seq) ELSE 0 END FROM snapshots",
+	                        &s->trim_to, NULL) < 0)
 		s->trim_to = 0;
 	if (*pages > CHECKPOINT_PAGES) {
 		checkpoint(s, false);

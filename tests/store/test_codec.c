@@ -76,7 +76,9 @@ static void test_vectors(void)
 	char path[512];
 	struct wz_file_text t = {0};
 	unsigned good = 0, bad = 0;
-	tap_require(wz_file_read(source(path, sizeof path, "spec/vectors/journal.txt"), 1 << 20, wz_os_mem(), &t, NULL) == 0, "vectors");
+	tap_require(wz_file_read(source(path, sizeof path, "spec/vectors/journal.txt"), 1 << 20, wz_os_mem(), &t,
+	                    NULL) == 0,
+	        "vectors");
 	struct wz_str rest = wz_file_text_str(&t);
 	while (rest.ptr) {
 		struct wz_str line = wz_str_split(&rest, '\n'), sign = wz_str_split(&line, ' ');
@@ -93,7 +95,8 @@ static void test_vectors(void)
 			bad++;
 			tap_ok(again(line, &b, &err) == -EINVAL, "%.*s is refused", (int)line.len, line.ptr);
 			(void)snprintf(want, sizeof want, "byte %.*s", (int)at.len, at.ptr);
-			tap_ok(at.ptr[0] == '-' || strstr(err.text, want), "%.*s: \"%s\" has %s", (int)line.len, line.ptr, err.text, want);
+			tap_ok(at.ptr[0] == '-' || strstr(err.text, want), "%.*s: \"%s\" has %s", (int)line.len,
+			        line.ptr, err.text, want);
 			wz_buf_release(&b);
 		}
 		wz_arena_clear(&arena);
@@ -120,22 +123,27 @@ static void record(void *ctx, const struct wz_event *ev, const struct wz_effect 
 	wz_arena_clear(&arena);
 	r = ev ? wz_event_format(ev, c, &b, &err) : wz_effect_format(ef, &b, &err);
 	tap_ok(r == 0, "format: %s", err.text);
-	r = ev ? wz_event_parse(wz_buf_str(&b), c, &arena, &ev2, &err) : wz_effect_parse(wz_buf_str(&b), &arena, &ef2, &err);
+	r = ev ? wz_event_parse(wz_buf_str(&b), c, &arena, &ev2, &err)
+	       : wz_effect_parse(wz_buf_str(&b), &arena, &ef2, &err);
 	tap_ok(r == 0, "%.*s: %s", (int)b.len, b.data, err.text);
 	if (r == 0)
 		r = ev ? wz_event_format(&ev2, c, &d, &err) : wz_effect_format(&ef2, &d, &err);
 	tap_ok(r == 0 && wz_str_eq(wz_buf_str(&b), wz_buf_str(&d)), "the same line again");
 	if (ef)
-		tap_ok(memcmp(&ef->place, &ef2.place, sizeof ef->place) == 0 && ef->id == ef2.id && ef->deadline_us == ef2.deadline_us &&
-		       ef->job == ef2.job && ef->task == ef2.task && ef->attempt == ef2.attempt && ef->reason == ef2.reason, "the same effect");
+		tap_ok(memcmp(&ef->place, &ef2.place, sizeof ef->place) == 0 && ef->id == ef2.id &&
+		                ef->deadline_us == ef2.deadline_us && ef->job == ef2.job && ef->task == ef2.task &&
+		                ef->attempt == ef2.attempt && ef->reason == ef2.reason,
+		        "the same effect");
 	json_t *j = json_loadb(b.data, b.len, JSON_REJECT_DUPLICATES, &je);
 	tap_ok(j, "jansson: %s in %.*s", je.text, (int)b.len, b.data);
 	if (j && ev && ev->kind == WZ_EV_NODE_JOINED) {
 		const char *name = json_string_value(json_object_get(j, "name"));
 		tap_eq_str(wz_str(name), ev->u.node.name, "jansson reads the name");
-		tap_eq_i64(json_integer_value(json_object_get(j, "cpu")), ev->u.node.cpu_milli, "jansson reads cpu");
+		tap_eq_i64(
+		        json_integer_value(json_object_get(j, "cpu")), ev->u.node.cpu_milli, "jansson reads cpu");
 		if (ev->u.node.n_labels == 2)
-			tap_eq_str(wz_str(json_string_value(json_object_get(json_object_get(j, "labels"), "disk"))), ev->u.node.label[1].value, "escapes");
+			tap_eq_str(wz_str(json_string_value(json_object_get(json_object_get(j, "labels"), "disk"))),
+			        ev->u.node.label[1].value, "escapes");
 	}
 	json_decref(j);
 	lines++;
@@ -164,7 +172,9 @@ static void test_lives(void)
 }
 
 /* A journal made of lines leads to the same digest as the events themselves. */
-struct twin { struct wz_core *core; };
+struct twin {
+	struct wz_core *core;
+};
 
 static void replay(void *ctx, const struct wz_event *ev, const struct wz_effect *ef)
 {
@@ -174,12 +184,16 @@ static void replay(void *ctx, const struct wz_event *ev, const struct wz_effect 
 	struct wz_effect ef2;
 	wz_buf_init(&b, wz_os_mem(), WZ_LINE_MAX);
 	wz_arena_clear(&arena);
-	wz_check((ev ? wz_event_format(ev, wz_core_catalogue(t->core), &b, NULL) : wz_effect_format(ef, &b, NULL)) == 0);
+	wz_check((ev ? wz_event_format(ev, wz_core_catalogue(t->core), &b, NULL)
+	             : wz_effect_format(ef, &b, NULL)) == 0);
 	if (ev)
 		tap_ok(wz_event_parse(wz_buf_str(&b), wz_core_catalogue(t->core), &arena, &ev2, NULL) == 0 &&
-		       wz_core_apply(t->core, &ev2, NULL) == 0, "applies");
+		                wz_core_apply(t->core, &ev2, NULL) == 0,
+		        "applies");
 	else
-		tap_ok(wz_effect_parse(wz_buf_str(&b), &arena, &ef2, NULL) == 0 && wz_core_apply_effect(t->core, &ef2, NULL) == 0, "applies");
+		tap_ok(wz_effect_parse(wz_buf_str(&b), &arena, &ef2, NULL) == 0 &&
+		                wz_core_apply_effect(t->core, &ef2, NULL) == 0,
+		        "applies");
 	wz_buf_release(&b);
 }
 
@@ -190,7 +204,8 @@ static void test_twin(void)
 		struct wz_core *a;
 		struct twin t;
 		struct history h;
-		wz_check(wz_core_new(wz_os_mem(), &o, &a, NULL) == 0 && wz_core_new(wz_os_mem(), &o, &t.core, NULL) == 0);
+		wz_check(wz_core_new(wz_os_mem(), &o, &a, NULL) == 0 &&
+		         wz_core_new(wz_os_mem(), &o, &t.core, NULL) == 0);
 		history_init(&h, a, wz_os_mem(), seed);
 		h.record = replay;
 		h.ctx = &t;
@@ -241,8 +256,11 @@ static void test_limits(void)
 	tap_ok(wz_json_i64(&j, &i) && i == INT64_MIN, "least");
 	wz_json_init(&j, WZ_STR("-9223372036854775809"));
 	tap_ok(!wz_json_i64(&j, &i), "less");
-	struct { const char *z; bool ok; } utf8[] = {{"\xc3\xa9", 1}, {"\xe9\xb2\xb8", 1}, {"\xf0\x9f\x90\x8b", 1}, {"\xc0\x80", 0},
-		{"\xed\xa0\x80", 0}, {"\xf4\x90\x80\x80", 0}, {"\xe9\xb2", 0}, {"\x80", 0}};
+	struct {
+		const char *z;
+		bool ok;
+	} utf8[] = {{"\xc3\xa9", 1}, {"\xe9\xb2\xb8", 1}, {"\xf0\x9f\x90\x8b", 1}, {"\xc0\x80", 0},
+	        {"\xed\xa0\x80", 0}, {"\xf4\x90\x80\x80", 0}, {"\xe9\xb2", 0}, {"\x80", 0}};
 	for (size_t k = 0; k < WZ_ARRAY_LEN(utf8); k++)
 		tap_ok(wz_utf8_ok(wz_str(utf8[k].z)) == utf8[k].ok, "UTF-8 %zu", k);
 }

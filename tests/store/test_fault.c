@@ -11,8 +11,11 @@
 
 static char dir[256];
 static struct wz_err err;
+static int64_t lives = 100, every = 2; /* test_fault --long: more of them, and each operation */
 
-static struct { uint64_t seq, digest; } after[STEPS + 64];
+static struct {
+	uint64_t seq, digest;
+} after[STEPS + 64];
 static unsigned n_after;
 static uint64_t acked, refused;
 
@@ -29,7 +32,8 @@ static void told(void *ctx, uint64_t seq, int r)
 
 static struct wz_store *open_store(void)
 {
-	struct wz_store_options o = {.dir = dir, .version = "test", .reserve_mib = 1, .retry_ms = 1, .vfs = VFS_NAME};
+	struct wz_store_options o = {
+	        .dir = dir, .version = "test", .reserve_mib = 1, .retry_ms = 1, .vfs = VFS_NAME};
 	struct wz_store *s = NULL;
 	return wz_store_open(&o, &s, &err) == 0 ? s : NULL;
 }
@@ -77,14 +81,18 @@ static void verify(const char *what, int64_t n)
 	int r = wz_store_restore(s, wz_os_mem(), &o, &got, &err);
 	tap_ok(r == 0, "%s %" PRId64 ": restores: %s", what, n, err.text);
 	if (r == 0) {
-		tap_ok(got.seq >= acked, "%s %" PRId64 ": durable %" PRIu64 ", found %" PRIu64, what, n, acked, got.seq);
+		tap_ok(got.seq >= acked, "%s %" PRId64 ": durable %" PRIu64 ", found %" PRIu64, what, n, acked,
+		        got.seq);
 		for (unsigned i = 0; i < n_after; i++)
 			known = known || (after[i].seq == got.seq && after[i].digest == wz_core_digest(got.core));
-		tap_ok(known || (got.fresh && !acked), "%s %" PRId64 ": record %" PRIu64 " ends a batch, and the state is that of then", what, n, got.seq);
+		tap_ok(known || (got.fresh && !acked),
+		        "%s %" PRId64 ": record %" PRIu64 " ends a batch, and the state is that of then", what, n,
+		        got.seq);
 		if (n % 16 == 0) {
 			struct wz_buf report;
 			wz_buf_init(&report, wz_os_mem(), 1 << 20);
-			tap_ok(wz_store_flush(s, &err) == 0 && wz_store_check(s, wz_os_mem(), &report, &err) == 0, "%s %" PRId64 ": check: %s", what, n, wz_buf_z(&report));
+			tap_ok(wz_store_flush(s, &err) == 0 && wz_store_check(s, wz_os_mem(), &report, &err) == 0,
+			        "%s %" PRId64 ": check: %s", what, n, wz_buf_z(&report));
 			wz_buf_release(&report);
 		}
 		wz_core_free(got.core);
@@ -110,7 +118,8 @@ static void fail_each(const char *what, int64_t count, int code, int64_t stride)
 		int64_t failures = vfs.failures;
 		vfs_fail(0, 0, 0);
 		if (began && count < 100)
-			tap_ok(refused == 0 && acked == after[n_after - 1].seq, "%s %" PRId64 ": all is written in the end", what, n);
+			tap_ok(refused == 0 && acked == after[n_after - 1].seq,
+			        "%s %" PRId64 ": all is written in the end", what, n);
 		verify(what, n);
 		if (!failures || tap_failed_here)
 			break;
@@ -118,10 +127,22 @@ static void fail_each(const char *what, int64_t count, int code, int64_t stride)
 	printf("# %s: %" PRId64 " operations\n", what, n);
 }
 
-static void test_eio_once(void) { fail_each("EIO once", 1, SQLITE_IOERR, 1); }
-static void test_eio_some(void) { fail_each("EIO five times", 5, SQLITE_IOERR, 3); }
-static void test_full_some(void) { fail_each("ENOSPC five times", 5, SQLITE_FULL, 3); }
-static void test_full_for_ever(void) { fail_each("ENOSPC for ever", 1 << 30, SQLITE_FULL, 5); }
+static void test_eio_once(void)
+{
+	fail_each("EIO once", 1, SQLITE_IOERR, 1);
+}
+static void test_eio_some(void)
+{
+	fail_each("EIO five times", 5, SQLITE_IOERR, 2 * every - 1);
+}
+static void test_full_some(void)
+{
+	fail_each("ENOSPC five times", 5, SQLITE_FULL, 2 * every - 1);
+}
+static void test_full_for_ever(void)
+{
+	fail_each("ENOSPC for ever", 1 << 30, SQLITE_FULL, 3 * every - 1);
+}
 
 /* The power goes at operation N: nothing works after it, and what was not synced is gone, or there by chance. */
 static void test_power(void)
@@ -133,7 +154,7 @@ static void test_power(void)
 	tap_require(run(1, true), "%s", err.text);
 	total = vfs.ops;
 	wz_rng_seed(&rng, 11);
-	for (int64_t i = 0; i < 400 && !tap_failed_here; i++) {
+	for (int64_t i = 0; i < lives && !tap_failed_here; i++) {
 		int64_t n = 1 + (int64_t)wz_rng_below(&rng, (uint64_t)total);
 		begin();
 		if (i % 2) { /* a second life */
@@ -144,7 +165,6 @@ static void test_power(void)
 		(void)run((uint64_t)i, false);
 		vfs_power_loss(i % 4 < 2 ? NULL : &rng);
 		vfs_fail(0, 0, 0);
-		for (int k = 0; getenv("DBG") && k < vfs.n; k++) printf("# n %ld %s there %d len %lld\n", (long)n, vfs.file[k].name, vfs.file[k].now.there, (long long)vfs.file[k].now.len);
 		verify("power", i);
 	}
 }
@@ -160,7 +180,8 @@ static void test_full_disk_is_told(void)
 	begin();
 	vfs_fail(0, 0, 0);
 	struct wz_store *s = open_store();
-	tap_require(s && wz_store_restore(s, wz_os_mem(), &o, &got, &err) == 0 && wz_store_flush(s, &err) == 0, "%s", err.text);
+	tap_require(s && wz_store_restore(s, wz_os_mem(), &o, &got, &err) == 0 && wz_store_flush(s, &err) == 0,
+	        "%s", err.text);
 	(void)snprintf(reserve, sizeof reserve, "%s/reserve", dir);
 	tap_ok(access(reserve, F_OK) == 0, "there is a reserve");
 	body_init(&x, s, got.core, 1, 1);
@@ -185,8 +206,12 @@ static void test_full_disk_is_told(void)
 	wz_core_free(got.core);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	if (argc > 1 && strcmp(argv[1], "--long") == 0) {
+		lives = 4000;
+		every = 1;
+	}
 	vfs_register();
 	scratch_dir(dir, sizeof dir, "fault");
 	tap_run(test_full_disk_is_told);

@@ -43,7 +43,8 @@ static void run(uint64_t seed, uint32_t cut)
 	if (r == 0) {
 		tap_ok(wz_core_digest(a) == wz_core_digest(b), "seed %" PRIu64 ": digest", seed);
 		tap_eq_i64(wz_core_export(b, &again, &err), 0, "export: %s", err.text);
-		tap_ok(wz_str_eq(wz_buf_str(&bytes), wz_buf_str(&again)), "seed %" PRIu64 ": bytes of the imported core", seed);
+		tap_ok(wz_str_eq(wz_buf_str(&bytes), wz_buf_str(&again)),
+		        "seed %" PRIu64 ": bytes of the imported core", seed);
 		r = wz_core_check(b, &err);
 		tap_ok(r == wz_core_check(a, &err), "seed %" PRIu64 ": check: %d %s", seed, r, err.text);
 		tap_ok(wz_core_next_deadline(a) == wz_core_next_deadline(b), "next deadline");
@@ -55,8 +56,10 @@ static void run(uint64_t seed, uint32_t cut)
 		for (uint32_t i = 0; i < STEPS && !tap_failed_here; i++) {
 			history_step(&h);
 			history_step(&h2);
-			tap_ok(h.plan.n == h2.plan.n, "seed %" PRIu64 " step %u after %u: plans differ", seed, i, cut);
-			tap_ok(wz_core_digest(a) == wz_core_digest(b), "seed %" PRIu64 " step %u after %u: digests differ", seed, i, cut);
+			tap_ok(h.plan.n == h2.plan.n, "seed %" PRIu64 " step %u after %u: plans differ", seed, i,
+			        cut);
+			tap_ok(wz_core_digest(a) == wz_core_digest(b),
+			        "seed %" PRIu64 " step %u after %u: digests differ", seed, i, cut);
 		}
 		wz_plan_release(&h2.plan);
 	}
@@ -106,9 +109,11 @@ static void test_damage(void)
 		bytes.data[i] = (char)(bytes.data[i] ^ 4);
 	}
 	for (size_t n = 0; n < bytes.len; n += stride)
-		tap_ok(wz_core_import(wz_os_mem(), NULL, (struct wz_str){bytes.data, n}, &b, NULL, &err) == -EINVAL, "cut at %zu", n);
+		tap_ok(wz_core_import(wz_os_mem(), NULL, (struct wz_str){bytes.data, n}, &b, NULL, &err) == -EINVAL,
+		        "cut at %zu", n);
 	bytes.data[6] = 99;
-	tap_eq_i64(wz_core_import(wz_os_mem(), NULL, wz_buf_str(&bytes), &b, NULL, &err), -EPROTO, "a newer version");
+	tap_eq_i64(
+	        wz_core_import(wz_os_mem(), NULL, wz_buf_str(&bytes), &b, NULL, &err), -EPROTO, "a newer version");
 	tap_eq_str(wz_str(err.reason), WZ_STR("NewerSnapshot"), "reason");
 	wz_core_free(c);
 	wz_buf_release(&bytes);

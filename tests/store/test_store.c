@@ -25,7 +25,10 @@ static int restore(struct wz_store *s, uint64_t seed, struct wz_restored *got)
 	return wz_store_restore(s, wz_os_mem(), &o, got, &err);
 }
 
-static void fresh(const char *name) { scratch_dir(dir, sizeof dir, name); }
+static void fresh(const char *name)
+{
+	scratch_dir(dir, sizeof dir, name);
+}
 
 static bool fine(struct wz_store *s)
 {
@@ -56,14 +59,16 @@ static void lives(uint64_t seed, bool snapshots)
 			break;
 		}
 		tap_ok(got.fresh == (run == 0), "fresh");
-		tap_ok(run == 0 || wz_core_digest(got.core) == digest, "seed %" PRIu64 " run %d: the digest of before", seed, run);
+		tap_ok(run == 0 || wz_core_digest(got.core) == digest,
+		        "seed %" PRIu64 " run %d: the digest of before", seed, run);
 		tap_ok(run == 0 || got.seq == seq, "all records");
 		tap_ok(run == 0 || got.last_job < next_job, "job numbers");
 		body_init(&x, s, got.core, seed * 100 + (uint64_t)run, next_job);
 		for (int i = 0; i < 25; i++) {
 			seq = body_step(&x, (struct wz_store_done){0});
 			if (snapshots && i == 12)
-				tap_ok(wz_store_snapshot(s, got.core, (struct wz_store_done){0}, &err) == 0, "snapshot: %s", err.text);
+				tap_ok(wz_store_snapshot(s, got.core, (struct wz_store_done){0}, &err) == 0,
+				        "snapshot: %s", err.text);
 		}
 		next_job = x.h.next_job;
 		digest = wz_core_digest(got.core);
@@ -114,10 +119,13 @@ static void test_compaction(void)
 	uint64_t ended = count(s, "SELECT count(*) FROM jobs WHERE state = 5");
 	tap_ok(ended > 8, "%" PRIu64 " ended jobs", ended);
 	tap_ok(wz_store_retain(s, INT64_MAX, &err) == 0 && wz_store_flush(s, &err) == 0, "retain");
-	for (int i = 0; i < 1000 && count(s, "SELECT count(*) FROM journal WHERE seq <= (SELECT min(seq) FROM snapshots)"); i++)
+	for (int i = 0;
+	        i < 1000 && count(s, "SELECT count(*) FROM journal WHERE seq <= (SELECT min(seq) FROM snapshots)");
+	        i++)
 		wz_check(usleep(1000) == 0); /* trimming has no end to wait for; bounded */
 	tap_eq_i64((int64_t)count(s, "SELECT count(*) FROM snapshots"), 2, "two snapshots stay");
-	tap_eq_i64((int64_t)count(s, "SELECT count(*) FROM journal WHERE seq <= (SELECT min(seq) FROM snapshots)"), 0, "old records went");
+	tap_eq_i64((int64_t)count(s, "SELECT count(*) FROM journal WHERE seq <= (SELECT min(seq) FROM snapshots)"),
+	        0, "old records went");
 	tap_ok(count(s, "SELECT count(*) FROM jobs WHERE state = 5") < ended, "old jobs went");
 	tap_ok(fine(s), "check");
 	uint64_t digest = wz_core_digest(got.core);
@@ -126,7 +134,9 @@ static void test_compaction(void)
 	wz_core_free(got.core);
 	/* the newest snapshot damaged: the older one is used, and the records after it */
 	s = open_store(dir);
-	wz_check(sqlite3_exec(s->wr, "UPDATE snapshots SET core = x'00' WHERE seq = (SELECT max(seq) FROM snapshots)", NULL, NULL, NULL) == SQLITE_OK);
+	wz_check(sqlite3_exec(s->wr,
+	                 "UPDATE snapshots SET core = x'00' WHERE seq = (SELECT max(seq) FROM snapshots)", NULL,
+	                 NULL, NULL) == SQLITE_OK);
 	tap_ok(restore(s, 9, &got) == 0, "from the older one: %s", err.text);
 	tap_ok(wz_core_digest(got.core) == digest, "the same state");
 	wz_core_free(got.core);
@@ -138,15 +148,20 @@ static void test_compaction(void)
 
 static void test_doctor(void)
 {
-	static const struct { const char *sql; bool mended; } harm[] = {
-		{"UPDATE jobs SET user = 'eve' WHERE job = 3", true},
-		{"DELETE FROM attempts WHERE job % 2", true},
-		{"INSERT INTO kv VALUES ('x', 'y', 1, 1)", true},
-		{"DELETE FROM keys WHERE job = 2", true},
-		{"UPDATE jobs SET state = 5 WHERE job = (SELECT max(job) FROM jobs WHERE state < 5)", true},
-		{"UPDATE journal SET body = replace(body, 'ann', 'eve') WHERE seq = (SELECT max(seq) FROM journal WHERE body LIKE '%ann%')", false},
-		{"DELETE FROM journal WHERE seq = 7", false},
-		{"UPDATE blobs SET bytes = x'00'", false},
+	static const struct {
+		const char *sql;
+		bool mended;
+	} harm[] = {
+	        {"UPDATE jobs SET user = 'eve' WHERE job = 3", true},
+	        {"DELETE FROM attempts WHERE job % 2", true},
+	        {"INSERT INTO kv VALUES ('x', 'y', 1, 1)", true},
+	        {"DELETE FROM keys WHERE job = 2", true},
+	        {"UPDATE jobs SET state = 5 WHERE job = (SELECT max(job) FROM jobs WHERE state < 5)", true},
+	        {"UPDATE journal SET body = replace(body, 'ann', 'eve') WHERE seq = (SELECT max(seq) FROM journal "
+	         "WHERE body LIKE '%ann%')",
+	                false},
+	        {"DELETE FROM journal WHERE seq = 7", false},
+	        {"UPDATE blobs SET bytes = x'00'", false},
 	};
 	for (size_t i = 0; i < WZ_ARRAY_LEN(harm); i++) {
 		struct wz_restored got;
@@ -163,13 +178,15 @@ static void test_doctor(void)
 		wz_store_close(s);
 		wz_core_free(got.core);
 		s = open_store(dir);
-		wz_check(sqlite3_exec(s->wr, harm[i].sql, NULL, NULL, NULL) == SQLITE_OK && sqlite3_changes(s->wr) > 0);
+		wz_check(sqlite3_exec(s->wr, harm[i].sql, NULL, NULL, NULL) == SQLITE_OK &&
+		         sqlite3_changes(s->wr) > 0);
 		wz_buf_init(&report, wz_os_mem(), 1 << 20);
 		int bad = wz_store_check(s, wz_os_mem(), &report, &err);
 		tap_ok(bad > 0, "%s is found (%d)", harm[i].sql, bad);
 		wz_buf_clear(&report);
 		bad = wz_store_fix(s, wz_os_mem(), &report, &err);
-		tap_ok(harm[i].mended ? bad == 0 : bad != 0, "%s: after --fix %d: %s", harm[i].sql, bad, wz_buf_z(&report));
+		tap_ok(harm[i].mended ? bad == 0 : bad != 0, "%s: after --fix %d: %s", harm[i].sql, bad,
+		        wz_buf_z(&report));
 		wz_buf_release(&report);
 		wz_store_close(s);
 		remove_dir(dir);
@@ -218,11 +235,13 @@ static void test_rows(void)
 		tap_ok(wz_batch_job(&b, &r, &err) == 0, "job: %s", err.text);
 		if (i == 150) {
 			tap_ok(wz_store_append(s, &b, (struct wz_store_done){0}, NULL, &err) == 0, "append");
-			tap_ok(wz_store_find_key(s, 0, WZ_STR("k150"), &job, &err) == 0 && job == 150, "a key that is queued or written");
+			tap_ok(wz_store_find_key(s, 0, WZ_STR("k150"), &job, &err) == 0 && job == 150,
+			        "a key that is queued or written");
 			tap_eq_i64(wz_store_find_key(s, 1, WZ_STR("k150"), &job, &err), -ENOENT, "of another user");
 		}
 	}
-	tap_ok(wz_store_append(s, &b, (struct wz_store_done){0}, NULL, &err) == 0 && wz_store_flush(s, &err) == 0, "append");
+	tap_ok(wz_store_append(s, &b, (struct wz_store_done){0}, NULL, &err) == 0 && wz_store_flush(s, &err) == 0,
+	        "append");
 	tap_eq_i64((int64_t)count(s, "SELECT count(*) FROM blobs"), 1, "one copy of 300");
 	tap_ok(wz_store_find_key(s, 1, WZ_STR("k299"), &job, &err) == 0 && job == 299, "a key that is written");
 	tap_ok(wz_store_blob(s, wz_str(id), &text, &err) == 0 && text.len == sizeof big, "the blob");
@@ -239,7 +258,9 @@ static void test_rows(void)
 	WZ_SET(JOB, &p, job, 299);
 	WZ_SET(JOB, &p, exit_code, 3);
 	tap_ok(wz_batch_job(&b, &p, &err) == 0 && wz_batch_kv(&b, WZ_STR("a/1"), WZ_STR("x"), &err) == 0 &&
-	       wz_store_append(s, &b, (struct wz_store_done){0}, NULL, &err) == 0 && wz_store_flush(s, &err) == 0, "patch");
+	                wz_store_append(s, &b, (struct wz_store_done){0}, NULL, &err) == 0 &&
+	                wz_store_flush(s, &err) == 0,
+	        "patch");
 	wz_buf_clear(&text);
 	q = (struct wz_job_query){.job = 299};
 	tap_ok(wz_store_jobs(s, &q, take_job, &text, &err) == 0, "query");
@@ -247,8 +268,10 @@ static void test_rows(void)
 	wz_buf_clear(&text);
 	tap_ok(wz_store_kv(s, WZ_STR("a/1"), &text, &err) == 0, "setting");
 	tap_eq_str(wz_buf_str(&text), WZ_STR("x"), "setting");
-	tap_ok(wz_batch_kv(&b, WZ_STR("a/1"), WZ_STR(""), &err) == 0 && wz_store_append(s, &b, (struct wz_store_done){0}, NULL, &err) == 0 &&
-	       wz_store_flush(s, &err) == 0, "unset");
+	tap_ok(wz_batch_kv(&b, WZ_STR("a/1"), WZ_STR(""), &err) == 0 &&
+	                wz_store_append(s, &b, (struct wz_store_done){0}, NULL, &err) == 0 &&
+	                wz_store_flush(s, &err) == 0,
+	        "unset");
 	tap_eq_i64(wz_store_kv(s, WZ_STR("a/1"), &text, &err), -ENOENT, "gone");
 	/* refusals leave the batch as it was */
 	p.given = 0;
@@ -258,7 +281,8 @@ static void test_rows(void)
 	tap_eq_i64(wz_batch_job(&b, &p, &err), -EINVAL, "not UTF-8");
 	tap_ok(b.n == 0 && b.text.len == 0, "nothing was added");
 	tap_ok(wz_batch_blob(&b, WZ_STR(""), id2, &err) == 0, "the empty blob");
-	tap_eq_str(wz_str(id2), WZ_STR("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"), "SHA-256");
+	tap_eq_str(
+	        wz_str(id2), WZ_STR("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"), "SHA-256");
 	wz_batch_release(&b);
 	wz_buf_release(&text);
 	wz_store_close(s);
@@ -329,11 +353,16 @@ static void test_versions(void)
 	fresh("versions");
 	s = open_store(dir);
 	/* the version after ours, which says that ours may still open it */
-	wz_check(sqlite3_exec(s->wr, "INSERT INTO migrations VALUES (2, 1, 0, 'next'); ALTER TABLE jobs ADD COLUMN mood TEXT; PRAGMA user_version=2", NULL, NULL, NULL) == SQLITE_OK);
+	wz_check(sqlite3_exec(s->wr,
+	                 "INSERT INTO migrations VALUES (2, 1, 0, 'next'); ALTER TABLE jobs ADD COLUMN mood TEXT; "
+	                 "PRAGMA user_version=2",
+	                 NULL, NULL, NULL) == SQLITE_OK);
 	wz_store_close(s);
 	o = (struct wz_store_options){.dir = dir};
 	tap_eq_i64(wz_store_open(&o, &t, &err), 0, "rolled back by one version: %s", err.text);
-	wz_check(sqlite3_exec(t->wr, "INSERT INTO migrations VALUES (3, 2, 0, 'the one after'); PRAGMA user_version=3", NULL, NULL, NULL) == SQLITE_OK);
+	wz_check(sqlite3_exec(t->wr,
+	                 "INSERT INTO migrations VALUES (3, 2, 0, 'the one after'); PRAGMA user_version=3", NULL,
+	                 NULL, NULL) == SQLITE_OK);
 	wz_store_close(t);
 	tap_eq_i64(wz_store_open(&o, &t, &err), -EPROTO, "two versions on");
 	tap_ok(strcmp(err.reason, "NewerStore") == 0 && strstr(err.text, "newer version"), "%s", err.text);
@@ -342,10 +371,15 @@ static void test_versions(void)
 	char path[300];
 	(void)snprintf(path, sizeof path, "%s/store.db", dir);
 	FILE *f = fopen(path, "w");
-	wz_check(f && fputs("this is not a database, and long enough to tell: ....................................................\n", f) >= 0 && fclose(f) == 0);
+	wz_check(f &&
+	         fputs("this is not a database, and long enough to tell: "
+	               "....................................................\n",
+	                 f) >= 0 &&
+	         fclose(f) == 0);
 	o = (struct wz_store_options){.dir = dir};
 	tap_eq_i64(wz_store_open(&o, &t, &err), -EUCLEAN, "not a database");
-	tap_ok(strcmp(err.reason, "StoreDamaged") == 0 || strcmp(err.reason, "NotAStore") == 0, "%s: %s", err.reason, err.text);
+	tap_ok(strcmp(err.reason, "StoreDamaged") == 0 || strcmp(err.reason, "NotAStore") == 0, "%s: %s",
+	        err.reason, err.text);
 	remove_dir(dir);
 }
 
@@ -354,7 +388,8 @@ static void test_file_systems(void)
 	const char *name, *warn;
 	tap_eq_i64(wz_store_judge_fs(0x6969, &name, &warn), -EREMOTEIO, "NFS");
 	tap_eq_i64(wz_store_judge_fs(0xff534d42, &name, &warn), -EREMOTEIO, "CIFS");
-	tap_eq_i64(wz_store_judge_fs((unsigned long)(long)(int)0xff534d42, &name, &warn), -EREMOTEIO, "CIFS where f_type is an int");
+	tap_eq_i64(wz_store_judge_fs((unsigned long)(long)(int)0xff534d42, &name, &warn), -EREMOTEIO,
+	        "CIFS where f_type is an int");
 	tap_eq_i64(wz_store_judge_fs(0xef53, &name, &warn), 0, "ext4");
 	tap_ok(!warn, "no warning");
 	tap_eq_i64(wz_store_judge_fs(0x01021994, &name, &warn), 0, "tmpfs");
@@ -369,12 +404,17 @@ static void test_columns(void)
 	for (unsigned i = 0; i < WZ_T_TABLES; i++) {
 		for (unsigned k = 0; k < wz_tables[i].n; k++) {
 			char sql[256];
-			(void)snprintf(sql, sizeof sql, "SELECT count(*) FROM pragma_table_info('%s') WHERE name = '%s' AND type = '%s'", wz_tables[i].name,
-				wz_tables[i].column[k].name, wz_tables[i].column[k].kind == 'I' ? "INTEGER" : "TEXT");
-			tap_eq_i64((int64_t)count(s, sql), 1, "%s.%s", wz_tables[i].name, wz_tables[i].column[k].name);
+			(void)snprintf(sql, sizeof sql,
+			        "SELECT count(*) FROM pragma_table_info('%s') WHERE name = '%s' AND type = '%s'",
+			        wz_tables[i].name, wz_tables[i].column[k].name,
+			        wz_tables[i].column[k].kind == 'I' ? "INTEGER" : "TEXT");
+			tap_eq_i64(
+			        (int64_t)count(s, sql), 1, "%s.%s", wz_tables[i].name, wz_tables[i].column[k].name);
 		}
 	}
-	tap_eq_i64((int64_t)count(s, "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%' AND NOT strict"), 0, "all tables are STRICT");
+	tap_eq_i64((int64_t)count(s, "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND type = "
+	                             "'table' AND name NOT LIKE 'sqlite_%' AND NOT strict"),
+	        0, "all tables are STRICT");
 	wz_store_close(s);
 	remove_dir(dir);
 }
@@ -446,7 +486,8 @@ static void test_journal(void)
 		tap_ok(wz_store_journal(s, next, 17, take_line, &next, &err) == 0, "page");
 	tap_ok(wz_store_snapshot(s, got.core, (struct wz_store_done){0}, &err) == 0, "snapshot");
 	(void)body_step(&x, (struct wz_store_done){0});
-	tap_ok(wz_store_snapshot(s, got.core, (struct wz_store_done){0}, &err) == 0 && wz_store_flush(s, &err) == 0, "snapshot");
+	tap_ok(wz_store_snapshot(s, got.core, (struct wz_store_done){0}, &err) == 0 && wz_store_flush(s, &err) == 0,
+	        "snapshot");
 	for (int i = 0; i < 1000 && count(s, "SELECT min(seq) FROM journal") == 1; i++)
 		wz_check(usleep(1000) == 0);
 	next = 1;
