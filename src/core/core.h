@@ -102,7 +102,7 @@ struct wz_catalogue *wz_core_catalogue(struct wz_core *c); /* declare models bef
 const struct wz_policy *wz_core_policy(const struct wz_core *c, const void **ret_state);
 struct wz_policy_ctx wz_core_policy_ctx(const struct wz_core *c);
 
-/* ---- snapshots (snapshot.c, ADR 0007) ----
+/* ---- snapshots (snapshot.c, ADR 0008) ----
  * Appends the whole state as bytes, from which wz_core_import makes a core that has the same digest and decides the same
  * from there on: a function of the state alone, so export(import(x)) = x. The format is versioned; a later version
  * reads all earlier ones. The buffer's maximum bounds it. -ENOMEM, -E2BIG (of the buffer). O(state). */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state as bytes and back (ADR 0007).
+/* The state as bytes and back (ADR 0008).
  *
  * One function a struct walks its fields and either writes or reads them (struct io), so the two directions cannot
  * disagree. Numbers are LEB128 (signed ones zigzag), texts are a length and bytes; a checksum ends it. Everything that is

@@ -177,6 +177,11 @@ int wz_db_open(const char *path, const char *vfs, bool read_only, sqlite3 **ret,
 		(void)sqlite3_close(db);
 		return r;
 	}
+	if (!read_only) { /* the log stays when the last connection closes: its length is worth having */
+		int yes = 1, chunk = 1 << 20;
+		(void)sqlite3_file_control(db, "main", SQLITE_FCNTL_PERSIST_WAL, &yes);
+		(void)sqlite3_file_control(db, "main", SQLITE_FCNTL_CHUNK_SIZE, &chunk);
+	}
 	*ret = db;
 	return 0;
 }

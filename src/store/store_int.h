@@ -88,6 +88,8 @@ struct wz_node_ {               /* a queued batch, snapshot or retention */
 };
 
 #define WZ_COMMIT_TIMES 512u
+#define WZ_CHECKPOINT_PAGES 1600      /* of 4 KiB: when the writer moves the log into the file */
+#define WZ_LOG_BYTES (8 << 20)        /* length of the log: those pages, their headers, and what a group adds */
 
 struct wz_store {
 	struct wz_store_options o;

@@ -14,7 +14,6 @@
 
 #define GROUP_BYTES (8u << 20)
 #define GROUP_BATCHES 4096u
-#define CHECKPOINT_PAGES 4000
 #define RESTART_PAGES 40000 /* readers kept the log from being reused */
 #define TRIM_ROWS 5000u
 
@@ -257,7 +256,7 @@ static void checkpoint(struct wz_store *s, bool last)
 	int log = 0, done = 0;
 
 	(void)sqlite3_wal_checkpoint_v2(
-	        s->wr, "main", last ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, &log, &done);
+	        s->wr, "main", last ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE, &log, &done);
 	if (!last && log > RESTART_PAGES)
 		(void)sqlite3_wal_checkpoint_v2(s->wr, "main", SQLITE_CHECKPOINT_RESTART, NULL, NULL);
 }
@@ -301,7 +300,7 @@ static void care(struct wz_store *s, int *pages, bool snapshot)
 	if (snapshot && wz_sql_u64(s->wr, "SELECT CASE WHEN count(*) > 1 THEN min(seq) ELSE 0 END FROM snapshots",
 	                        &s->trim_to, NULL) < 0)
 		s->trim_to = 0;
-	if (*pages > CHECKPOINT_PAGES) {
+	if (*pages > WZ_CHECKPOINT_PAGES) {
 		checkpoint(s, false);
 		*pages = 0;
 	}

@@ -9,7 +9,7 @@
 #include "history.h"
 #include "os/file.h"
 #include "os/mem.h"
-#include "store/codec.h"
+#include "store/store_int.h"
 
 #include <jansson.h>
 
@@ -64,8 +64,39 @@ static void page(const char *name, const char *first, unsigned least)
 	wz_file_text_release(&t);
 }
 
+/* The notes of spec/store.md come back as they are. */
+static void notes(void)
+{
+	char path[512];
+	struct wz_file_text t = {0};
+	unsigned n = 0;
+	tap_require(wz_file_read(source(path, sizeof path, "spec/store.md"), 1 << 20, wz_os_mem(), &t, NULL) == 0,
+	        "spec/store.md");
+	struct wz_str rest = wz_file_text_str(&t);
+	while (rest.ptr) {
+		struct wz_str line = wz_str_split(&rest, '\n');
+		struct wz_err err = {0};
+		union wz_row row;
+		unsigned table;
+		struct wz_buf b;
+		if (!wz_str_starts(line, WZ_STR("{\"no\":")))
+			continue;
+		n++;
+		wz_buf_init(&b, wz_os_mem(), 4096);
+		tap_ok(wz_note_parse(line, &arena, &table, &row, &err) == 0, "%.*s: %s", (int)line.len, line.ptr,
+		        err.text);
+		tap_ok(wz_note_format(table, &row, &b, &err) == 0, "%s", err.text);
+		tap_eq_str(wz_buf_str(&b), line, "comes back");
+		wz_buf_release(&b);
+		wz_arena_clear(&arena);
+	}
+	tap_ok(n == WZ_T_NOTES, "%u notes", n);
+	wz_file_text_release(&t);
+}
+
 static void test_pages(void)
 {
+	notes();
 	page("spec/events.md", "{\"ev\":", 30);
 	page("spec/effects.md", "{\"ef\":", 3);
 }
