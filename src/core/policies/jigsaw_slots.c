@@ -31,7 +31,8 @@ static void learn_rates(struct jigsaw *j, const struct wz_policy_ctx *ctx)
 		j->came[n] = came[n];
 		j->refused[n] = d->refused[n];
 		if (c)
-			j->rate[n] = (j->rate[n] + (int64_t)wz_umuldiv(RATE_GAIN, r < c ? r : c, c)) * RATE_KEEP / 100;
+			j->rate[n] =
+			        (j->rate[n] + (int64_t)wz_umuldiv(RATE_GAIN, r < c ? r : c, c)) * RATE_KEEP / 100;
 	}
 }
 
@@ -61,7 +62,7 @@ void wz_jigsaw_learn_slots(struct jigsaw *j, const struct wz_policy_ctx *ctx, ui
 	}
 	for (uint32_t k = 0; k < JIGSAW_SLOTS_N; k++)
 		j->slot[k].price = wz_muldiv((int64_t)wz_umuldiv(demand[k], WZ_ONE, gpu_milli ? gpu_milli : 1),
-			j->rate[wz_demand_size((uint32_t)j->slot[k].size)], 100);
+		        j->rate[wz_demand_size((uint32_t)j->slot[k].size)], 100);
 }
 
 /* Devices (Q16) that the node's slots are worth, with so many devices entirely free and so much CPU. */
@@ -83,7 +84,8 @@ static int64_t value(const struct jigsaw *j, const struct wz_node *n, int64_t wh
 	return sum;
 }
 
-int64_t wz_jigsaw_slots(const struct jigsaw *j, const struct wz_shape *shape, const struct wz_view *v, uint32_t device)
+int64_t wz_jigsaw_slots(
+        const struct jigsaw *j, const struct wz_shape *shape, const struct wz_view *v, uint32_t device)
 {
 	const struct wz_node *n = v->node;
 	int64_t taken = 0;
