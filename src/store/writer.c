@@ -354,5 +354,6 @@ void *wz_writer_main(void *store)
 			care(s, &pages, snapshot);
 	}
 	checkpoint(s, true);
+	(void)sqlite3_wal_hook(s->wr, NULL, NULL); /* its context ends with this thread */
 	return NULL;
 }
