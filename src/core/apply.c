@@ -539,14 +539,31 @@ static int on_edited(struct wz_core *c, const struct wz_event *e, struct wz_err 
 	return 0;
 }
 
+/* Tasks that were found not to fit, and withdrawn before they ever started, are demand that was not met. */
+static void count_refused(struct wz_core *c, const struct wz_job *j)
+{
+	const struct wz_shape *s = &c->shapes.shape[j->shape];
+	uint32_t size = wz_demand_size(s->count);
+	uint64_t *n = &c->demand.refused[size];
+	uint8_t why = c->order.cls[j->class_id].reason;
+
+	if (!s->any_model || j->attempt != 1 || (why != WZ_REASON_RESOURCES && why != WZ_REASON_GANG))
+		return;
+	c->sum -= wz_demand_refused_hash(size, *n);
+	*n = wz_usat_add(*n, j->tasks_max);
+	c->sum += wz_demand_refused_hash(size, *n);
+}
+
 static int on_cancelled(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
 {
 	uint32_t slot = wz_jobs_find(c, e->u.job.job);
 
 	if (slot == WZ_ID_NONE)
 		return no_job(err);
-	if (c->jobs.job[slot].state == WZ_JOB_WAITING)
+	if (c->jobs.job[slot].state == WZ_JOB_WAITING) {
+		count_refused(c, &c->jobs.job[slot]);
 		wz_order_remove(c, slot);
+	}
 	if (c->jobs.job[slot].placed)
 		end_attempt(c, slot, WZ_END_CANCELLED, false);
 	else

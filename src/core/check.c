@@ -156,6 +156,8 @@ static int check_sum(struct wz_core *c, struct wz_err *err)
 	for (uint32_t s = 0; s < d->n_shapes; s++)
 		if (d->arrived[s])
 			sum += wz_hash_u64(c->shape_hash[s] ^ 0xdeULL, d->arrived[s]);
+	for (uint32_t k = 0; k <= WZ_NODE_DEVICES_MAX; k++)
+		sum += wz_demand_refused_hash(k, d->refused[k]);
 	for (uint32_t i = 0; i < d->n_stated; i++)
 		sum += wz_hash_u64(c->shape_hash[d->stated[i].shape] + i, d->stated[i].weight);
 	for (uint32_t i = 0; i < c->order.n; i++) {

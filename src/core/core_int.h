@@ -6,6 +6,7 @@
 #ifndef WZ_CORE_CORE_INT_H
 #define WZ_CORE_CORE_INT_H
 
+#include "base/hash.h"
 #include "base/maxtree.h"
 #include "core/core.h"
 
@@ -259,6 +260,11 @@ static inline struct wz_policy_ctx wz_ctx(const struct wz_core *c, struct wz_rng
 {
 	return (struct wz_policy_ctx){.model = &c->model, .catalogue = &c->catalogue, .shapes = &c->shapes,
 		.demand = &c->demand, .n_nodes = c->model.n_present, .rng = rng};
+}
+/* The digest's part of the refused tasks of a size; 0 for none. */
+static inline uint64_t wz_demand_refused_hash(uint32_t size, uint64_t n)
+{
+	return n ? wz_hash_u64(0x4ef05edULL + size, n) : 0;
 }
 void wz_core_prepare(struct wz_core *c); /* an epoch: policy.prepare, digests, cache epoch */
 void wz_class_set_reason(struct wz_core *c, uint32_t class_id, uint8_t reason);

@@ -13,6 +13,7 @@
 struct wz_demand {
 	const struct wz_mem *mem;
 	uint64_t *arrived;       /* tasks arrived, by shape */
+	uint64_t refused[WZ_NODE_DEVICES_MAX + 1]; /* tasks of any model that did not fit and were withdrawn, by their devices */
 	uint32_t cap;
 	uint32_t n_shapes;
 	uint64_t total;          /* tasks arrived */
@@ -26,6 +27,7 @@ struct wz_demand {
 void wz_demand_init(struct wz_demand *d, const struct wz_mem *mem);
 void wz_demand_release(struct wz_demand *d);
 int wz_demand_reserve(struct wz_demand *d, uint32_t n_shapes); /* -ENOMEM; then wz_demand_add cannot fail */
+static inline uint32_t wz_demand_size(uint32_t devices) { return devices < WZ_NODE_DEVICES_MAX ? devices : WZ_NODE_DEVICES_MAX; }
 bool wz_demand_add(struct wz_demand *d, wz_shape_id shape, uint32_t tasks); /* true: an epoch begins */
 
 /* The mix as (shape, weight), heaviest first, ties by shape number, cut at 95 % of the total weight and at `max`. The

@@ -398,6 +398,10 @@ static void write_demand(struct io *x, const struct wz_core *c)
 		uint64_t a = d->arrived[i];
 		io_u64(x, &a);
 	}
+	for (uint32_t k = 0; k <= WZ_NODE_DEVICES_MAX; k++) {
+		uint64_t r = d->refused[k];
+		io_u64(x, &r);
+	}
 	io_u32(x, &n_stated);
 	for (uint32_t i = 0; i < n_stated; i++) {
 		uint32_t shape = d->stated[i].shape, weight = d->stated[i].weight;
@@ -703,6 +707,10 @@ static void read_demand(struct import *m)
 		d->total = wz_usat_add(d->total, d->arrived[i]);
 		if (d->arrived[i])
 			m->c->sum += wz_hash_u64(m->c->shape_hash[i] ^ 0xdeULL, d->arrived[i]);
+	}
+	for (uint32_t k = 0; ok(m) && k <= WZ_NODE_DEVICES_MAX; k++) {
+		io_u64(&m->x, &d->refused[k]);
+		m->c->sum += wz_demand_refused_hash(k, d->refused[k]);
 	}
 	io_count(&m->x, &n_stated, WZ_SHAPES_MAX, 2);
 	if (!ok(m) || (m->r = wz_grow(&m->c->mem, &d->stated, &d->stated_cap, n_stated, sizeof(*d->stated))) < 0)

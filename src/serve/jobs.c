@@ -209,8 +209,7 @@ static void change(struct serve *s, struct wz_api_call *c, uint64_t job, uint32_
 	struct touched *t = serve_touch(s, job);
 	if (t) {
 		t->what = what;
-		(void)snprintf(t->text, sizeof t->text, "%.*s", (int)(text.len < 150 ? text.len : 150),
-		        text.len ? text.ptr : "");
+		serve_words(t, WZ_STR(""), text);
 	}
 	serve_answer(s, c, 0, false);
 }

@@ -357,9 +357,7 @@ static void task_ended(struct serve *s, uint64_t job, uint32_t task, uint32_t at
 	t->exit_code = code;
 	t->exit_signal = signo > 0 ? signo : 0;
 	if (reason.len || text.len)
-		(void)snprintf(t->text, sizeof t->text, "%.*s%s%.*s", (int)(reason.len < 40 ? reason.len : 40),
-		        reason.len ? reason.ptr : "", text.len ? ": " : "", (int)(text.len < 100 ? text.len : 100),
-		        text.len ? text.ptr : "");
+		serve_words(t, reason, text);
 }
 
 static void on_ended(struct serve *s, int64_t id, const struct wz_wire_ended *e)

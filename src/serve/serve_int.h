@@ -115,6 +115,8 @@ void serve_fail(struct serve *s, const struct wz_err *err); /* ends the loop: th
 /* step.c */
 /* Applies and journals. *err and nothing changed when the core refuses; other failures end the body. */
 int serve_apply(struct serve *s, struct wz_event *e, struct wz_err *err);
+/* Notes how a job ends, in words: cut where a character begins; what is no UTF-8 is left out. */
+void serve_words(struct touched *t, struct wz_str reason, struct wz_str text);
 struct touched *serve_touch(struct serve *s, uint64_t job); /* NULL: out of memory, reported */
 /* As serve_apply, for an event about a job: what becomes of the job is noted. `end` is how it ends if this ends it. */
 int serve_apply_job(struct serve *s, uint64_t job, uint32_t end, struct wz_event *e, struct wz_err *err);

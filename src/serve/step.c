@@ -8,6 +8,7 @@
 #include "serve/serve_int.h"
 
 #include "base/check.h"
+#include "base/json.h"
 #include "os/clock.h"
 
 #include <signal.h>
@@ -87,6 +88,21 @@ struct touched *serve_touch(struct serve *s, uint64_t job)
 	struct touched *t = &s->touched[s->n_touched++];
 	*t = (struct touched){.job = job, .end = WZ_END_COMPLETED};
 	return t;
+}
+
+void serve_words(struct touched *t, struct wz_str reason, struct wz_str text)
+{
+	struct wz_err cut; /* cuts long texts as errors do */
+	if (!wz_utf8_ok(reason) || !wz_utf8_ok(text))
+		return;
+	(void)wz_err_set(&cut, -EINVAL, "", reason, reason.len && text.len ? WZ_STR(": ") : WZ_STR(""), text);
+	size_t n = strlen(cut.text);
+	if (n >= sizeof t->text)
+		n = sizeof t->text - 1;
+	while (n && ((unsigned char)cut.text[n] & 0xc0) == 0x80)
+		n--;
+	memcpy(t->text, cut.text, n);
+	t->text[n] = 0;
 }
 
 int serve_apply_job(struct serve *s, uint64_t job, uint32_t end, struct wz_event *e, struct wz_err *err)

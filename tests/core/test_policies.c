@@ -491,6 +491,48 @@ static void test_worth(void)
 	tap_ok(w.learned == 0 && w.u[100] == WZ_ONE && w.u[50] == 0, "no shares: no remainder sells");
 }
 
+/* Eight-device tasks come, and all of them are refused: a node that is whole for one is worth more than one that is not. */
+static void test_jigsaw_slots(void)
+{
+	struct world w;
+	struct wz_shape single = GPU_SHAPE(1000, 1, 1000), eight = GPU_SHAPE(8000, 8, 1000);
+	const struct wz_policy *p = find("jigsaw");
+	struct wz_variant usual;
+	int64_t before, whole, broken;
+
+	world_init(&w, 96000, 8, (int32_t[]){1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000});
+	wz_variant_usual(p, &usual);
+	wz_variant_begin(&usual, w.state);
+	w.shape[0] = eight;
+	w.shapes.n = w.demand.n_shapes = 1;
+	w.arrived[0] = 10;
+	w.demand.epochs = 1;
+	p->prepare(w.state, &w.ctx);
+	before = score_of(&w, "jigsaw", single);
+	w.arrived[0] = 20;
+	w.demand.epochs = 2;
+	p->prepare(w.state, &w.ctx);
+	tap_eq_i64(score_of(&w, "jigsaw", single), before, "nobody was refused: nothing is kept whole");
+	w.arrived[0] = 30;
+	w.demand.refused[8] = 10;
+	w.demand.epochs = 3;
+	p->prepare(w.state, &w.ctx);
+	whole = score_of(&w, "jigsaw", single);
+	tap_ok(whole < before, "a slot is worth something now: %" PRId64 " < %" PRId64, whole, before);
+	tap_ok(score_of(&w, "jigsaw", eight) < 0, "who takes the slot pays for it too");
+	w.node[0].whole = 4;
+	broken = score_of(&w, "jigsaw", single);
+	tap_ok(broken > whole, "half a slot is worth less than half: %" PRId64 " > %" PRId64, broken, whole);
+	w.demand.epochs = 40;
+	for (int i = 0; i < 200; i++) {
+		w.arrived[0] += 10;
+		w.demand.epochs++;
+		p->prepare(w.state, &w.ctx);
+	}
+	w.node[0].whole = 8;
+	tap_eq_i64(score_of(&w, "jigsaw", single), before, "what is refused no more is forgotten");
+}
+
 int main(void)
 {
 	tap_run(test_table);
@@ -504,5 +546,6 @@ int main(void)
 	tap_run(test_choose_property);
 	tap_run(test_jigsaw);
 	tap_run(test_worth);
+	tap_run(test_jigsaw_slots);
 	return tap_done();
 }

@@ -73,6 +73,12 @@ none_left() { [ "$("$wz" ps | wc -l)" = 1 ]; }
 
 # Leaves nothing behind: jobs are cancelled by a last daemon when a test died half-way.
 clean_up() {
+	[ "$failed" = 0 ] || sed 's/^/# serve: /' "$dir/serve.log"
+	if [ -n "$pid" ] && ! kill -0 "$pid" 2>/dev/null; then
+		wait "$pid"
+		echo "# the daemon had ended by itself, with $?"
+		pid=
+	fi
 	[ -n "$pid" ] || launch
 	until_true is_ready
 	# shellcheck disable=SC2046

@@ -89,6 +89,9 @@ run 1 "$wz" wait "$filler"
 is "$filler" CANCELLED || fail "filler: $(state "$filler")"
 run 1 "$wz" cancel "$filler"
 says "ended already"
+wordy=$(submit --hold -- true)
+run 0 "$wz" cancel --reason "$(printf '因为%.0s' $(seq 60))" "$wordy"
+is "$wordy" CANCELLED || fail "wordy: $(state "$wordy")"
 run 3 "$wz" cancel 999999
 ok "cancel: the running one ends, its room goes to the next"
 
@@ -169,13 +172,14 @@ else
 fi
 
 # Adoption.
-slow=$(submit --gpus 1 -- sh -c 'sleep 2; echo done; exit 4')
+slow=$(submit --gpus 1 -- sh -c 'until [ -e "$1" ]; do sleep 0.02; done; echo done; exit 4' job "$dir/go.4")
 until_true is "$slow" RUNNING
 first=$("$wz" show "$slow" | sed -n 's/^  pid  *//p')
 down
 up
 run 0 "$wz" show "$slow"
 prints "$first"
+echo >"$dir/go.4"
 run 1 "$wz" wait "$slow"
 run 0 "$wz" show "$slow"
 prints "exit_code       4"
@@ -184,13 +188,17 @@ run 0 "$wz" logs "$slow"
 prints "done"
 ok "a clean stop and start: the job is adopted"
 
-quick=$(submit --gpus 1 -- sh -c 'sleep 0.3; exit 5')
+waiter() { submit --gpus 1 -- sh -c 'until [ -e "$1" ]; do sleep 0.02; done; echo >"$1.seen"; exit "$2"' job "$dir/$1" "$2"; }
+quick=$(waiter go.5 5)
+slow=$(waiter go.6 6)
 until_true is "$quick" RUNNING
-slow=$(submit --gpus 1 -- sh -c 'sleep 2; exit 6')
 until_true is "$slow" RUNNING
 crash
-sleep 0.5 # the first ends while nobody watches
+echo >"$dir/go.5" # it ends while nobody watches
+until_true test -e "$dir/go.5.seen"
 up
+is "$slow" RUNNING || fail "slow: $(state "$slow")"
+echo >"$dir/go.6"
 run 1 "$wz" wait "$quick" "$slow"
 run 0 "$wz" show "$quick"
 prints "exit_code       5"
@@ -199,10 +207,11 @@ prints "exit_code       6"
 prints "attempt         1"
 ok "kill -9: what ended meanwhile and what runs on are both known"
 
-slow=$(submit --gpus 1 -- sh -c 'sleep 2; exit 8')
+slow=$(waiter go.8 8)
 until_true is "$slow" RUNNING
 agent=$(pgrep -P "$pid")
 kill -9 "$agent"
+echo >"$dir/go.8"
 run 1 "$wz" wait "$slow"
 run 0 "$wz" show "$slow"
 prints "exit_code       8"

@@ -5,6 +5,7 @@
  *	        - waste                            of a share: what the device's remainder loses (worth.h)
  *	        - order                            a fixed random order, so that work concentrates; order-cpu without a device
  *	        - scarcity P[class] q              expected demand per device of nodes of this class
+ *	        - slots                            room for tasks of several devices (jigsaw_slots.c)
  *	        - power, price, heat, util         off by default (jigsaw_terms.c)
  *
  * Each is multiplied by its parameter. S(c, R) = max(0, R - c / rho), its corner rounded over half a device of width; rho:
@@ -79,6 +80,7 @@ static bool prepare(void *state, const struct wz_policy_ctx *ctx)
 		return digest(j, m->n_classes) != before;
 	j->epochs = 1 + ctx->demand->epochs;
 	learn_shares(j, ctx);
+	wz_jigsaw_learn_slots(j, ctx, gpu);
 	return true;
 }
 
@@ -137,6 +139,7 @@ void wz_jigsaw_cost(const struct jigsaw *j, const struct wz_policy_ctx *ctx, con
 		ret->waste = least_waste(j, v, &ret->device) * w[JIGSAW_WASTE] / 1000;
 	if (q)
 		ret->scarcity = wz_sat_mul(j->scarcity[n->class_id], q * w[JIGSAW_SCARCITY]) / 1000000;
+	ret->slots = wz_jigsaw_slots(j, shape, v, ret->device) * w[JIGSAW_SLOTS] / 1000;
 	wz_jigsaw_more(j, ctx, shape, v, ret);
 }
 
@@ -185,6 +188,7 @@ static const struct wz_policy_param params[JIGSAW_PARAMS] = {
         [JIGSAW_ORDER_CPU] = {"order-cpu", "the same, for tasks without a device", 4000, 10000, false},
         [JIGSAW_SCARCITY] = {"scarcity", "a device for which one device's worth of demand is expected", 500, 10000,
                 false},
+        [JIGSAW_SLOTS] = {"slots", "room for tasks of several devices, once some were refused", 300, 10000, false},
         [JIGSAW_POWER] = {"power", "100 W more that the node will draw", 0, 10000, false},
         [JIGSAW_PRICE] = {"price", "a US dollar an hour more of devices in use", 0, 10000, false},
         [JIGSAW_HEAT] = {"heat", "each device asked, for each 10 degrees of the node above 50", 0, 10000, true},

@@ -141,6 +141,7 @@ static void say_against(const struct wz_policy_ctx *ctx, const struct wz_view *v
 	        {"stranding ", o->stranding - c->stranding},
 	        {"waste ", o->waste - c->waste},
 	        {"scarcity ", o->scarcity - c->scarcity},
+	        {"slots ", o->slots - c->slots},
 	        {"order ", o->order - c->order},
 	        {"power ", o->power - c->power},
 	        {"price ", o->price - c->price},
