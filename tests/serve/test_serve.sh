@@ -128,6 +128,7 @@ run 2 "$wz" drain t4
 ok "drain and undrain"
 
 told=$(submit -- sh -c 'trap "echo heard; exit 9" USR1; echo listening; while :; do sleep 0.05; done')
+# shellcheck disable=SC2317 # called by name
 listens() { "$wz" logs "$told" | grep -q listening; }
 until_true listens
 run 0 "$wz" signal "$told" USR1
