@@ -120,8 +120,8 @@ digests() { sed -E 's/.*"placement":("[^"]*"),"seed":([0-9]+).*"digest":("[^"]*"
 	"$wz" trace gen --like openb --nodes 3000 --jobs 30000 --seed 5 --out big >/dev/null || fail "trace gen"
 	"$wz" sim pack --nodes big/nodes.csv --pods big/pods.csv --check --csv stopped.csv >"$out" 2>"$err" &
 	pid=$!
-	# The handler is what is waited for, not time.
-	until [ "$(sed -n 's/^SigCgt:.*\(.\)$/\1/p' /proc/$pid/status 2>/dev/null)" = 2 ]; do
+	# The handler is what is waited for, not time; and it must be that of wz, not of the shell before it became wz.
+	until [ "$(sed -n -e 's/^Name:[[:space:]]*//p' -e 's/^SigCgt:.*\(.\)$/\1/p' /proc/$pid/status 2>/dev/null | tr '\n' ' ')" = "wz 2 " ]; do
 		kill -0 $pid 2>/dev/null || break
 	done
 	kill -INT $pid
