@@ -37,8 +37,8 @@ static const struct wz_opt opts[] = {
 
 static const char *const compared[] = {
         "jigsaw", "fgd", "firstfit", "bestfit", "packing", "clustering", "dotprod", "random"};
-static const char *const parts[] = {
-        "jigsaw", "jigsaw:stranding=0", "jigsaw:waste=0", "jigsaw:order=0,order-cpu=0", "jigsaw:scarcity=0"};
+static const char *const parts[] = {"jigsaw", "jigsaw:stranding=0", "jigsaw:waste=0", "jigsaw:order=0,order-cpu=0",
+        "jigsaw:scarcity=0", "jigsaw:slots=0"};
 
 struct chapter {
 	struct wz_sim_input input;
