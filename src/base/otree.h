@@ -11,7 +11,9 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-struct wz_okey { int64_t a, b; };
+struct wz_okey {
+	int64_t a, b;
+};
 
 struct wz_onode {
 	struct wz_okey key;
@@ -28,9 +30,12 @@ struct wz_opool {
 int wz_opool_init(struct wz_opool *p, const struct wz_mem *mem, uint32_t n); /* -ENOMEM */
 void wz_opool_release(struct wz_opool *p);
 
-typedef struct { uint32_t root; } wz_otree; /* WZ_NONE: empty */
+typedef struct {
+	uint32_t root;
+} wz_otree; /* WZ_NONE: empty */
 
-void wz_otree_add(struct wz_opool *p, wz_otree *t, uint32_t i, struct wz_okey key, int64_t weight); /* not in any tree */
+void wz_otree_add(
+        struct wz_opool *p, wz_otree *t, uint32_t i, struct wz_okey key, int64_t weight); /* not in any tree */
 void wz_otree_remove(struct wz_opool *p, wz_otree *t, uint32_t i); /* in this tree */
 
 uint32_t wz_otree_first(const struct wz_opool *p, wz_otree t); /* smallest, or WZ_NONE */

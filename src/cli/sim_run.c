@@ -29,26 +29,27 @@ static const struct wz_opt opts[] = {
         {"nodes", 'n', WZ_OPT_LIST, "FILE", "the nodes, instead of --cluster", offsetof(struct args, nodes), 0},
         {"order", 'o', WZ_OPT_LIST, "NAME,...", "orders to run, with parameters (levelled:base=4); see --list",
                 offsetof(struct args, order), 0},
-        {"predict", 'p', WZ_OPT_STRING, "none|oracle|noise:SIGMA|history", "what orders are told of run times (none)",
-                offsetof(struct args, predict), 0},
-        {"unknown", 0, WZ_OPT_STRING, "PERCENT", "with noise: jobs without a prediction", offsetof(struct args, unknown),
-                0},
+        {"predict", 'p', WZ_OPT_STRING, "none|oracle|noise:SIGMA|history",
+                "what orders are told of run times (none)", offsetof(struct args, predict), 0},
+        {"unknown", 0, WZ_OPT_STRING, "PERCENT", "with noise: jobs without a prediction",
+                offsetof(struct args, unknown), 0},
         {"bias", 0, WZ_OPT_STRING, "SIGMA", "with noise: of a factor that a template's jobs share",
                 offsetof(struct args, bias), 0},
-        {"restart-cost", 'r', WZ_OPT_STRING, "SECONDS", "devices held without progress at each restart (what the trace says, else 0)",
+        {"restart-cost", 'r', WZ_OPT_STRING, "SECONDS",
+                "devices held without progress at each restart (what the trace says, else 0)",
                 offsetof(struct args, restart), 0},
         {"placement", 'P', WZ_OPT_STRING, "any|yarn|jigsaw", "count devices; fewest nodes; our core (any)",
                 offsetof(struct args, placement), 0},
-        {"queue", 'q', WZ_OPT_STRING, "NAME", "jobs of this queue (virtual cluster) only", offsetof(struct args, queue),
-                0},
+        {"queue", 'q', WZ_OPT_STRING, "NAME", "jobs of this queue (virtual cluster) only",
+                offsetof(struct args, queue), 0},
         {"from", 0, WZ_OPT_STRING, "T", "submitted from: seconds, 38d, or a date", offsetof(struct args, from), 0},
         {"to", 0, WZ_OPT_STRING, "T", "submitted before", offsetof(struct args, to), 0},
         {"first", 0, WZ_OPT_STRING, "N", "leave out the first N of these jobs", offsetof(struct args, first), 0},
         {"last", 0, WZ_OPT_STRING, "N", "and all after the Nth", offsetof(struct args, last), 0},
         {"seeds", 's', WZ_OPT_RANGE, "A-B", "seeds of noise, failures and node order; default 1",
                 offsetof(struct args, seeds), UINT32_MAX},
-        {"mtbf", 0, WZ_OPT_STRING, "TIME", "mean time between failures of a node, such as 90d", offsetof(struct args, mtbf),
-                0},
+        {"mtbf", 0, WZ_OPT_STRING, "TIME", "mean time between failures of a node, such as 90d",
+                offsetof(struct args, mtbf), 0},
         {"mttr", 0, WZ_OPT_STRING, "TIME", "how long a failed node is away (1h)", offsetof(struct args, mttr), 0},
         {"jsonl", 0, WZ_OPT_FLAG, NULL, "one JSON object a line, one line a run", offsetof(struct args, jsonl), 0},
         {"jobs-csv", 0, WZ_OPT_STRING, "FILE", "write every job of every run", offsetof(struct args, jobs_csv), 0},
@@ -80,7 +81,8 @@ static int list_orders(struct wz_cli *cli)
 
 /* ---- values ---- */
 
-static int number(const struct wz_verb *v, const char *name, struct wz_str s, int64_t unit, int64_t max, int64_t *ret)
+static int number(
+        const struct wz_verb *v, const char *name, struct wz_str s, int64_t unit, int64_t max, int64_t *ret)
 {
 	char text[160];
 	struct wz_buf b;
@@ -110,10 +112,12 @@ static int moment(const struct wz_verb *v, struct wz_str s, const struct wz_sim_
 		return 0;
 	}
 	if (wz_date_parse(s, &date) < 0)
-		return wz_cli_usage(v, "--from and --to take seconds (3600), a time since the trace's start (38d), or a date "
-		                       "(2017-10-01)");
+		return wz_cli_usage(v,
+		        "--from and --to take seconds (3600), a time since the trace's start (38d), or a date "
+		        "(2017-10-01)");
 	if (tasks->epoch_us == 0)
-		return wz_cli_usage(v, "--from and --to: this trace has no dates; give seconds or a time since its start");
+		return wz_cli_usage(
+		        v, "--from and --to: this trace has no dates; give seconds or a time since its start");
 	*ret = date > tasks->epoch_us ? date - tasks->epoch_us : 0;
 	return 0;
 }
@@ -142,10 +146,12 @@ static int parse_predict(const struct wz_verb *v, const struct args *a, struct w
 		o->predict = WZ_PREDICT_ORACLE;
 	else if (wz_str_eq(a->predict, WZ_STR("history")))
 		o->predict = WZ_PREDICT_HISTORY;
-	else if (wz_str_eq(name, WZ_STR("noise")) && (!rest.ptr || wz_decimal_parse(rest, 1000000, 100000000, &micro) == 0))
+	else if (wz_str_eq(name, WZ_STR("noise")) &&
+	         (!rest.ptr || wz_decimal_parse(rest, 1000000, 100000000, &micro) == 0))
 		o->predict = WZ_PREDICT_NOISE;
 	else
-		return wz_cli_usage(v, "--predict is none, oracle, history or noise:SIGMA with SIGMA up to 100 (noise:1)");
+		return wz_cli_usage(
+		        v, "--predict is none, oracle, history or noise:SIGMA with SIGMA up to 100 (noise:1)");
 	o->sigma = (double)micro / 1e6;
 	r = number(v, "--unknown", a->unknown, 10000, 1000000, &unknown);
 	if (r == 0)
@@ -169,7 +175,8 @@ static int parse_options(const struct wz_verb *v, const struct args *a, struct w
 	if (o->placement == WZ_RUN_PLACEMENTS)
 		o->placement = WZ_RUN_ANY;
 	if (r == 0)
-		r = number(v, "--restart-cost", a->restart, WZ_SECOND_US, INT64_C(86400) * 365 * WZ_SECOND_US, &o->restart_us);
+		r = number(v, "--restart-cost", a->restart, WZ_SECOND_US, INT64_C(86400) * 365 * WZ_SECOND_US,
+		        &o->restart_us);
 	o->mttr_us = INT64_C(3600) * WZ_SECOND_US;
 	if (r == 0)
 		r = duration(v, "--mtbf is a time such as 90d", a->mtbf, &o->mtbf_us);
@@ -191,7 +198,8 @@ static int parse_orders(const struct wz_verb *v, const struct args *a, struct wz
 		if (a->order.n)
 			wz_buf_add(&b, a->order.item[i]);
 		for (i++; i < a->order.n && memchr(a->order.item[i].ptr, '=', a->order.item[i].len) &&
-		          !memchr(a->order.item[i].ptr, ':', a->order.item[i].len); i++) {
+		          !memchr(a->order.item[i].ptr, ':', a->order.item[i].len);
+		        i++) {
 			wz_buf_addc(&b, ',');
 			wz_buf_add(&b, a->order.item[i]);
 		}
@@ -337,7 +345,8 @@ static int output(struct wz_cli *cli, struct world *w, const struct args *a, str
 	return r;
 }
 
-static int run(struct wz_cli *cli, const struct wz_verb *v, const struct args *a, struct world *w, struct wz_err *err)
+static int run(
+        struct wz_cli *cli, const struct wz_verb *v, const struct args *a, struct world *w, struct wz_err *err)
 {
 	static struct wz_runset_order order[ORDERS_MAX];
 	struct wz_run_select select = {.queue = a->queue};
@@ -416,7 +425,9 @@ const struct wz_verb wz_verb_sim_run = {
                     "wz sim run --trace trace3.csv --cluster 8x8 --placement yarn --order srtf --jsonl\n",
         .opts = opts,
         .fn = sim_run,
-        .more = "Jobs arrive at their submit times and hold their devices until their run time is done, unless the order "
-                "takes\nthem away; then they wait and go on from their last checkpoint. With several orders, each is "
+        .more = "Jobs arrive at their submit times and hold their devices until their run time is done, unless the "
+                "order "
+                "takes\nthem away; then they wait and go on from their last checkpoint. With several orders, each "
+                "is "
                 "compared with the\nfirst.\n",
 };

@@ -7,16 +7,18 @@
 
 #include <errno.h>
 
-#define DECAY_Q16 63304           /* 2^(-1/20): weight halves in 20 runs */
-#define SHRINK_Q16 (2 * WZ_Q16)   /* the parent counts as so many runs */
+#define DECAY_Q16 63304 /* 2^(-1/20): weight halves in 20 runs */
+#define SHRINK_Q16 (2 * WZ_Q16) /* the parent counts as so many runs */
 #define RUNS_MIN_Q16 (3 * WZ_Q16 - WZ_Q16 / 4) /* three runs, decayed */
-#define SPREAD_MAX_Q16 141823     /* 1.5 in natural logarithms, in log2 */
-#define BAND_Q16 83990            /* 1.2816 sigmas: 80 % of a normal */
-#define BAND_STEP_Q16 1311        /* 0.02 */
+#define SPREAD_MAX_Q16 141823 /* 1.5 in natural logarithms, in log2 */
+#define BAND_Q16 83990 /* 1.2816 sigmas: 80 % of a normal */
+#define BAND_STEP_Q16 1311 /* 0.02 */
 #define BAND_MIN_Q16 (WZ_Q16 / 2)
 #define BAND_MAX_Q16 (4 * WZ_Q16)
 
-struct cell { int64_t weight, mean, var; }; /* Q16; var of log2, Q16 */
+struct cell {
+	int64_t weight, mean, var;
+}; /* Q16; var of log2, Q16 */
 
 struct wz_predict {
 	const struct wz_mem *mem;
@@ -64,7 +66,11 @@ static uint64_t key_of(enum wz_predict_level level, const struct wz_predict_key 
 }
 
 /* Mean and variance at the finest level, each level leaning on the one above. */
-struct belief { int64_t mean, var, weight; enum wz_predict_level from; bool any, known; };
+struct belief {
+	int64_t mean, var, weight;
+	enum wz_predict_level from;
+	bool any, known;
+};
 
 static struct belief believe(const struct wz_predict *p, enum wz_predict_what what, const struct wz_predict_key *k)
 {
@@ -102,7 +108,8 @@ static uint64_t power(int64_t x)
 	return wz_exp2_q16(x < 0 ? 0 : x > INT32_MAX ? INT32_MAX : (int32_t)x);
 }
 
-struct wz_predict_answer wz_predict_ask(const struct wz_predict *p, enum wz_predict_what what, const struct wz_predict_key *k)
+struct wz_predict_answer wz_predict_ask(
+        const struct wz_predict *p, enum wz_predict_what what, const struct wz_predict_key *k)
 {
 	struct belief b = believe(p, what, k);
 	struct wz_predict_answer a = {.from = b.from, .runs = (uint32_t)(b.weight >> 16)};
@@ -126,7 +133,8 @@ static void cell_add(struct cell *c, int64_t x)
 	c->weight = w;
 }
 
-int wz_predict_learn(struct wz_predict *p, enum wz_predict_what what, const struct wz_predict_key *k, uint64_t value)
+int wz_predict_learn(
+        struct wz_predict *p, enum wz_predict_what what, const struct wz_predict_key *k, uint64_t value)
 {
 	struct belief b = believe(p, what, k);
 	int64_t x = wz_log2_q16(value ? value : 1), half = p->band[what] * spread(&b) >> 16;

@@ -21,12 +21,14 @@
 enum wz_predict_what { WZ_PREDICT_RUN, WZ_PREDICT_MEMORY, WZ_PREDICT_UTIL, WZ_PREDICT_WHATS };
 enum wz_predict_level { WZ_PREDICT_ALL, WZ_PREDICT_QUEUE, WZ_PREDICT_USER, WZ_PREDICT_TEMPLATE, WZ_PREDICT_LEVELS };
 
-struct wz_predict_key { uint32_t template_, user, queue, gpus; };
+struct wz_predict_key {
+	uint32_t template_, user, queue, gpus;
+};
 
 struct wz_predict_answer {
 	bool known;
-	uint64_t median, low, high;    /* the band low..high holds 80 %; given whenever anything was learned */
-	uint32_t runs;                 /* of the finest cell that knows it, decayed, rounded down */
+	uint64_t median, low, high; /* the band low..high holds 80 %; given whenever anything was learned */
+	uint32_t runs; /* of the finest cell that knows it, decayed, rounded down */
 	enum wz_predict_level from;
 };
 
@@ -34,9 +36,11 @@ struct wz_predict;
 int wz_predict_new(const struct wz_mem *mem, struct wz_predict **ret); /* -ENOMEM */
 void wz_predict_free(struct wz_predict *p); /* accepts NULL */
 
-struct wz_predict_answer wz_predict_ask(const struct wz_predict *p, enum wz_predict_what what, const struct wz_predict_key *k);
+struct wz_predict_answer wz_predict_ask(
+        const struct wz_predict *p, enum wz_predict_what what, const struct wz_predict_key *k);
 /* `value` >= 1 in the unit in which answers are wanted: microseconds, bytes, milli. -ENOMEM: nothing was learned. */
-int wz_predict_learn(struct wz_predict *p, enum wz_predict_what what, const struct wz_predict_key *k, uint64_t value);
+int wz_predict_learn(
+        struct wz_predict *p, enum wz_predict_what what, const struct wz_predict_key *k, uint64_t value);
 
 uint64_t wz_predict_digest(const struct wz_predict *p); /* of all that decides answers; O(cells) */
 

@@ -19,11 +19,13 @@ static int model_of(struct wz_str name, struct wz_sim_nodes *nodes, wz_model_id 
 	if (wz_catalogue_match(nodes->catalogue, name, &set, NULL) == 0)
 		for (uint16_t m = 0; m < WZ_MODELS_MAX; m++)
 			if (wz_model_set_has(&set, m))
-				return wz_sim_nodes_model(nodes, wz_str(nodes->catalogue->model[m].name), NULL, ret, err);
+				return wz_sim_nodes_model(
+				        nodes, wz_str(nodes->catalogue->model[m].name), NULL, ret, err);
 	return wz_sim_nodes_model(nodes, name, NULL, ret, err);
 }
 
-static int add_nodes(struct wz_sim_nodes *nodes, uint64_t count, uint64_t gpus, wz_model_id model, struct wz_err *err)
+static int add_nodes(
+        struct wz_sim_nodes *nodes, uint64_t count, uint64_t gpus, wz_model_id model, struct wz_err *err)
 {
 	struct wz_device_facts device[WZ_NODE_DEVICES_MAX] = {0};
 	int r = 0;
@@ -56,8 +58,8 @@ int wz_clusterspec(struct wz_str text, struct wz_sim_nodes *nodes, struct wz_err
 		struct wz_str gpus = size, count = wz_str_split(&gpus, 'x');
 		uint64_t n = 0, g = 0;
 		wz_model_id id;
-		if (wz_str_parse_u64(count, &n) < 0 || !gpus.ptr || wz_str_parse_u64(gpus, &g) < 0 || n == 0 || g == 0 ||
-		        n > WZ_NODES_MAX || g > WZ_NODE_DEVICES_MAX || (model.ptr && model.len == 0))
+		if (wz_str_parse_u64(count, &n) < 0 || !gpus.ptr || wz_str_parse_u64(gpus, &g) < 0 || n == 0 ||
+		        g == 0 || n > WZ_NODES_MAX || g > WZ_NODE_DEVICES_MAX || (model.ptr && model.len == 0))
 			return bad(part, err);
 		r = model_of(model.ptr ? model : WZ_STR(WZ_CLUSTERSPEC_MODEL), nodes, &id, err);
 		if (r == 0)

@@ -13,18 +13,41 @@
 #define GPUS_MAX 65536
 
 enum field {
-	F_NAME, F_GPUS, F_NODES, F_SUBMIT, F_RUN, F_STEPS, F_STEP_TIME, F_USER, F_QUEUE, F_TEMPLATE, F_START, F_END, F_CPUS,
-	F_MEM, F_PRIORITY, F_WAIT, F_MODEL, F_CLASS, F_BATCH, F_LAST,
+	F_NAME,
+	F_GPUS,
+	F_NODES,
+	F_SUBMIT,
+	F_RUN,
+	F_STEPS,
+	F_STEP_TIME,
+	F_USER,
+	F_QUEUE,
+	F_TEMPLATE,
+	F_START,
+	F_END,
+	F_CPUS,
+	F_MEM,
+	F_PRIORITY,
+	F_WAIT,
+	F_MODEL,
+	F_CLASS,
+	F_BATCH,
+	F_LAST,
 };
 
 enum unit { U_NONE, U_MS, U_S, U_MIN, U_DATE, U_MIB, U_GIB, U_PERCENT, U_ONE };
 
-struct job_column { const char *name; enum field field; enum unit unit; bool required; };
+struct job_column {
+	const char *name;
+	enum field field;
+	enum unit unit;
+	bool required;
+};
 
 struct job_csv {
 	struct wz_trace_format format;
 	int64_t (*restart_us)(struct wz_str model, uint32_t gpus); /* what the source measured; NULL: nothing */
-	int64_t run_ppm;   /* run time is worth so many millionths (Muri's simulator: 1.015); 0: as it is */
+	int64_t run_ppm; /* run time is worth so many millionths (Muri's simulator: 1.015); 0: as it is */
 
 	struct job_column column[20];
 };
@@ -45,7 +68,10 @@ struct reader {
 
 static int64_t factor(enum unit u)
 {
-	return u == U_MS ? SECOND_US / 1000 : u == U_MIN ? 60 * SECOND_US : u == U_NONE || u == U_ONE ? 1 : SECOND_US;
+	return u == U_MS                   ? SECOND_US / 1000
+	       : u == U_MIN                ? 60 * SECOND_US
+	       : u == U_NONE || u == U_ONE ? 1
+	                                   : SECOND_US;
 }
 
 /* A time; *ret unchanged and 1 when it is not there. */
@@ -86,7 +112,9 @@ static uint32_t gcd(uint32_t a, uint32_t b)
 	return a;
 }
 
-struct ask { int64_t milli, cpus_milli, mem_bytes, nodes; };
+struct ask {
+	int64_t milli, cpus_milli, mem_bytes, nodes;
+};
 
 /* Jobs that ask the same share a profile. */
 static int profile_of(struct reader *r, const struct ask *a, uint32_t *ret)
@@ -126,7 +154,8 @@ static int profile_of(struct reader *r, const struct ask *a, uint32_t *ret)
 
 static int64_t mem_unit(const struct reader *r)
 {
-	return r->of[F_MEM] != WZ_NONE && r->f->column[r->of[F_MEM]].unit == U_MIB ? (int64_t)WZ_MI : (int64_t)WZ_GI;
+	return r->of[F_MEM] != WZ_NONE && r->f->column[r->of[F_MEM]].unit == U_MIB ? (int64_t)WZ_MI
+	                                                                           : (int64_t)WZ_GI;
 }
 
 static int read_ask(struct reader *r, struct ask *a)
@@ -292,7 +321,8 @@ static int read_file(const struct job_csv *f, const struct wz_trace_source *src,
 		rc = read_record(&r);
 	}
 	if (rc == 0 && tasks->n == before)
-		rc = wz_sheet_at(&r.sheet, wz_err_set(err, -EBADMSG, "EmptyTrace", WZ_STR("no record follows the header")), 0);
+		rc = wz_sheet_at(&r.sheet,
+		        wz_err_set(err, -EBADMSG, "EmptyTrace", WZ_STR("no record follows the header")), 0);
 	if (rc == 0)
 		rebase(&r, before);
 	wz_sheet_close(&r.sheet);
@@ -307,8 +337,8 @@ static unsigned sniff(const struct job_csv *f, struct wz_str text)
 	return wz_sheet_sniff(text, column, n) ? WZ_TRACE_TASKS : 0;
 }
 
-static int write_refused(const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *tasks, unsigned what, struct wz_buf *b,
-        struct wz_err *err)
+static int write_refused(const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *tasks, unsigned what,
+        struct wz_buf *b, struct wz_err *err)
 {
 	(void)nodes, (void)tasks, (void)what, (void)b;
 	return wz_err_set(err, -EOPNOTSUPP, "ReadOnly", WZ_STR("this format is only read; write openb or wz"));
@@ -317,23 +347,29 @@ static int write_refused(const struct wz_sim_nodes *nodes, const struct wz_sim_t
 /* Each format needs functions without an argument that says which it is: the macro binds them. */
 #define JOB_CSV(id, name_, summary_, ...) \
 	static const struct job_csv id##_csv; \
-	static unsigned id##_sniff(struct wz_str text) { return sniff(&id##_csv, text); } \
-	static int id##_read(const struct wz_trace_source *src, struct wz_sim_nodes *nodes, struct wz_sim_tasks *tasks, \
-	        struct wz_err *err) \
+	static unsigned id##_sniff(struct wz_str text) \
+	{ \
+		return sniff(&id##_csv, text); \
+	} \
+	static int id##_read(const struct wz_trace_source *src, struct wz_sim_nodes *nodes, \
+	        struct wz_sim_tasks *tasks, struct wz_err *err) \
 	{ \
 		return read_file(&id##_csv, src, nodes, tasks, err); \
 	} \
-	const struct wz_trace_format wz_format_##id = {name_, summary_, id##_sniff, NULL, id##_read, write_refused, \
-	        name_ ".csv", name_ ".csv"}; \
+	const struct wz_trace_format wz_format_##id = { \
+	        name_, summary_, id##_sniff, NULL, id##_read, write_refused, name_ ".csv", name_ ".csv"}; \
 	static const struct job_csv id##_csv = {__VA_ARGS__};
 
 /* Seconds that a start took on Muri's testbed, by model and GPUs (1, 2, 4, 8, 16, 32 or more); 10 where it was not measured. */
 static int64_t muri_restart_us(struct wz_str model, uint32_t gpus)
 {
-	static const struct { const char *model; uint8_t s[6]; } measured[] = {{"vgg16", {7, 7, 8, 9, 9, 10}},
-	        {"vgg19", {7, 7, 8, 9, 10, 10}}, {"resnet18", {4, 5, 5, 7, 7, 7}},
-	        {"shufflenet_v2_x1_0", {4, 4, 5, 5, 7, 8}}, {"bert", {10, 10, 10, 10, 10, 10}},
-	        {"gpt2", {10, 10, 10, 10, 10, 10}}, {"a2c", {38, 39, 39, 46, 46, 46}}, {"dqn", {5, 5, 6, 6, 8, 8}}};
+	static const struct {
+		const char *model;
+		uint8_t s[6];
+	} measured[] = {{"vgg16", {7, 7, 8, 9, 9, 10}}, {"vgg19", {7, 7, 8, 9, 10, 10}},
+	        {"resnet18", {4, 5, 5, 7, 7, 7}}, {"shufflenet_v2_x1_0", {4, 4, 5, 5, 7, 8}},
+	        {"bert", {10, 10, 10, 10, 10, 10}}, {"gpt2", {10, 10, 10, 10, 10, 10}},
+	        {"a2c", {38, 39, 39, 46, 46, 46}}, {"dqn", {5, 5, 6, 6, 8, 8}}};
 	uint32_t size = gpus <= 1 ? 0 : 32 - (uint32_t)__builtin_clz(gpus - 1);
 
 	for (size_t i = 0; i < sizeof(measured) / sizeof(*measured); i++)
@@ -342,98 +378,65 @@ static int64_t muri_restart_us(struct wz_str model, uint32_t gpus)
 	return 10 * SECOND_US;
 }
 
-JOB_CSV(muri, "muri", "Muri and Tiresias: job_id,num_gpu,submit_time,iterations,...,iteration_time (ms)", .run_ppm = 1015000,
-        .restart_us = muri_restart_us,
-        .column = {{"job_id", F_NAME, U_NONE, true},
-                {"num_gpu", F_GPUS, U_NONE, true},
-                {"submit_time", F_SUBMIT, U_MS, true},
-                {"iterations", F_STEPS, U_NONE, true},
-                {"iteration_time", F_STEP_TIME, U_MS, true},
-                {"model_name", F_TEMPLATE, U_NONE, true},
-                {"batch_size", F_BATCH, U_NONE, false},
-                {"duration", F_RUN, U_MS, true},
+JOB_CSV(muri, "muri", "Muri and Tiresias: job_id,num_gpu,submit_time,iterations,...,iteration_time (ms)",
+        .run_ppm = 1015000, .restart_us = muri_restart_us,
+        .column = {{"job_id", F_NAME, U_NONE, true}, {"num_gpu", F_GPUS, U_NONE, true},
+                {"submit_time", F_SUBMIT, U_MS, true}, {"iterations", F_STEPS, U_NONE, true},
+                {"iteration_time", F_STEP_TIME, U_MS, true}, {"model_name", F_TEMPLATE, U_NONE, true},
+                {"batch_size", F_BATCH, U_NONE, false}, {"duration", F_RUN, U_MS, true},
                 {"priority", F_PRIORITY, U_NONE, false}})
 
 JOB_CSV(tiresias, "tiresias", "Tiresias: job_id,num_gpu,submit_time,iterations,model_name,duration,interval (s)",
-        .column = {{"job_id", F_NAME, U_NONE, true},
-                {"num_gpu", F_GPUS, U_NONE, true},
-                {"submit_time", F_SUBMIT, U_S, true},
-                {"duration", F_RUN, U_S, true},
-                {"model_name", F_TEMPLATE, U_NONE, true},
-                {"interval", F_CLASS, U_NONE, true}})
+        .column = {{"job_id", F_NAME, U_NONE, true}, {"num_gpu", F_GPUS, U_NONE, true},
+                {"submit_time", F_SUBMIT, U_S, true}, {"duration", F_RUN, U_S, true},
+                {"model_name", F_TEMPLATE, U_NONE, true}, {"interval", F_CLASS, U_NONE, true}})
 
 JOB_CSV(chronus, "chronus", "Chronus: Philly jobs with deadlines (times in minutes)",
-        .column = {{"job_id", F_NAME, U_NONE, true},
-                {"num_gpu", F_GPUS, U_NONE, true},
-                {"submit_time", F_SUBMIT, U_MIN, true},
-                {"duration", F_RUN, U_MIN, true},
-                {"user", F_QUEUE, U_NONE, true},
-                {"model_name", F_TEMPLATE, U_NONE, true},
+        .column = {{"job_id", F_NAME, U_NONE, true}, {"num_gpu", F_GPUS, U_NONE, true},
+                {"submit_time", F_SUBMIT, U_MIN, true}, {"duration", F_RUN, U_MIN, true},
+                {"user", F_QUEUE, U_NONE, true}, {"model_name", F_TEMPLATE, U_NONE, true},
                 {"expect_time_list", F_CLASS, U_NONE, true}})
 
 JOB_CSV(elasticflow, "elasticflow", "ElasticFlow: jobs with deadlines",
-        .column = {{"job_id", F_NAME, U_NONE, true},
-                {"submit_time", F_SUBMIT, U_S, true},
-                {"model_name", F_TEMPLATE, U_NONE, true},
-                {"ddl", F_CLASS, U_NONE, true},
-                {"batch_size", F_BATCH, U_NONE, true},
-                {"num_gpu", F_GPUS, U_NONE, true},
+        .column = {{"job_id", F_NAME, U_NONE, true}, {"submit_time", F_SUBMIT, U_S, true},
+                {"model_name", F_TEMPLATE, U_NONE, true}, {"ddl", F_CLASS, U_NONE, true},
+                {"batch_size", F_BATCH, U_NONE, true}, {"num_gpu", F_GPUS, U_NONE, true},
                 {"duration", F_RUN, U_S, true}})
 
 JOB_CSV(philly, "philly", "Philly: timestamp,duration,num_gpus,gpu_time,cluster",
-        .column = {{"timestamp", F_SUBMIT, U_DATE, true},
-                {"duration", F_RUN, U_S, true},
-                {"num_gpus", F_GPUS, U_NONE, true},
-                {"cluster", F_QUEUE, U_NONE, true}})
+        .column = {{"timestamp", F_SUBMIT, U_DATE, true}, {"duration", F_RUN, U_S, true},
+                {"num_gpus", F_GPUS, U_NONE, true}, {"cluster", F_QUEUE, U_NONE, true}})
 
 JOB_CSV(helios, "helios", "Helios and Acme: job_id,user,...,gpu_num,...,submit_time,...,duration",
-        .column = {{"job_id", F_NAME, U_NONE, true},
-                {"user", F_USER, U_NONE, true},
-                {"gpu_num", F_GPUS, U_NONE, true},
-                {"cpu_num", F_CPUS, U_NONE, false},
-                {"node_num", F_NODES, U_NONE, false},
-                {"submit_time", F_SUBMIT, U_DATE, true},
-                {"start_time", F_START, U_DATE, false},
-                {"end_time", F_END, U_DATE, false},
-                {"duration", F_RUN, U_S, true},
-                {"jobname", F_TEMPLATE, U_NONE, false},
+        .column = {{"job_id", F_NAME, U_NONE, true}, {"user", F_USER, U_NONE, true},
+                {"gpu_num", F_GPUS, U_NONE, true}, {"cpu_num", F_CPUS, U_NONE, false},
+                {"node_num", F_NODES, U_NONE, false}, {"submit_time", F_SUBMIT, U_DATE, true},
+                {"start_time", F_START, U_DATE, false}, {"end_time", F_END, U_DATE, false},
+                {"duration", F_RUN, U_S, true}, {"jobname", F_TEMPLATE, U_NONE, false},
                 {"vc", F_QUEUE, U_NONE, false}})
 
 JOB_CSV(pai, "pai", "Alibaba PAI 2020: job_id,num_inst,plan_gpu,...,submit_time,duration",
-        .column = {{"job_id", F_NAME, U_NONE, true},
-                {"num_inst", F_NODES, U_ONE, true},
-                {"num_gpu", F_GPUS, U_NONE, true},
-                {"num_cpu", F_CPUS, U_NONE, false},
-                {"user", F_USER, U_NONE, false},
-                {"group", F_TEMPLATE, U_NONE, false},
-                {"submit_time", F_SUBMIT, U_S, true},
-                {"duration", F_RUN, U_S, true},
+        .column = {{"job_id", F_NAME, U_NONE, true}, {"num_inst", F_NODES, U_ONE, true},
+                {"num_gpu", F_GPUS, U_NONE, true}, {"num_cpu", F_CPUS, U_NONE, false},
+                {"user", F_USER, U_NONE, false}, {"group", F_TEMPLATE, U_NONE, false},
+                {"submit_time", F_SUBMIT, U_S, true}, {"duration", F_RUN, U_S, true},
                 {"wait_time", F_WAIT, U_S, false}})
 
-JOB_CSV(spotjobs, "alibaba-spot", "Alibaba 2026 spot-GPU jobs: job_name,...,gpu_request,worker_num,submit_time,duration",
-        .column = {{"job_name", F_NAME, U_NONE, true},
-                {"organization", F_QUEUE, U_NONE, true},
-                {"gpu_request", F_GPUS, U_NONE, true},
-                {"cpu_request", F_CPUS, U_NONE, false},
-                {"worker_num", F_NODES, U_ONE, true},
-                {"submit_time", F_SUBMIT, U_S, true},
-                {"duration", F_RUN, U_S, true},
-                {"job_type", F_CLASS, U_NONE, false}})
+JOB_CSV(spotjobs, "alibaba-spot",
+        "Alibaba 2026 spot-GPU jobs: job_name,...,gpu_request,worker_num,submit_time,duration",
+        .column = {{"job_name", F_NAME, U_NONE, true}, {"organization", F_QUEUE, U_NONE, true},
+                {"gpu_request", F_GPUS, U_NONE, true}, {"cpu_request", F_CPUS, U_NONE, false},
+                {"worker_num", F_NODES, U_ONE, true}, {"submit_time", F_SUBMIT, U_S, true},
+                {"duration", F_RUN, U_S, true}, {"job_type", F_CLASS, U_NONE, false}})
 
 JOB_CSV(dlrm, "alibaba-dlrm", "Alibaba 2025 recommendation serving: instance_sn,role,app_name,...,deletion_time",
-        .column = {{"instance_sn", F_NAME, U_NONE, true},
-                {"app_name", F_TEMPLATE, U_NONE, true},
-                {"role", F_QUEUE, U_NONE, true},
-                {"gpu_request", F_GPUS, U_NONE, true},
-                {"cpu_request", F_CPUS, U_NONE, true},
-                {"memory_request", F_MEM, U_GIB, true},
-                {"creation_time", F_SUBMIT, U_S, false},
-                {"scheduled_time", F_START, U_S, false},
+        .column = {{"instance_sn", F_NAME, U_NONE, true}, {"app_name", F_TEMPLATE, U_NONE, true},
+                {"role", F_QUEUE, U_NONE, true}, {"gpu_request", F_GPUS, U_NONE, true},
+                {"cpu_request", F_CPUS, U_NONE, true}, {"memory_request", F_MEM, U_GIB, true},
+                {"creation_time", F_SUBMIT, U_S, false}, {"scheduled_time", F_START, U_S, false},
                 {"deletion_time", F_END, U_S, false}})
 
 JOB_CSV(genai, "alibaba-genai", "Alibaba 2026 image generation: gmt_create,predict_type,...,exec_time_seconds",
-        .column = {{"gmt_create", F_SUBMIT, U_DATE, true},
-                {"exec_time_seconds", F_RUN, U_S, true},
-                {"predict_type", F_TEMPLATE, U_NONE, true},
-                {"checkpoint_model_version_id", F_BATCH, U_NONE, false},
+        .column = {{"gmt_create", F_SUBMIT, U_DATE, true}, {"exec_time_seconds", F_RUN, U_S, true},
+                {"predict_type", F_TEMPLATE, U_NONE, true}, {"checkpoint_model_version_id", F_BATCH, U_NONE, false},
                 {"groupId", F_USER, U_NONE, false}})

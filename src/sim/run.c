@@ -139,11 +139,12 @@ void wz_run_unwait(struct wz_run_state *s, uint32_t j)
 
 static int64_t restart_us(const struct wz_run_state *s, uint32_t j)
 {
-	return s->o->restart_us >= 0 ? s->o->restart_us : s->in->job[j].restart_us;
+	return s->o->restart_us >= 0 && !s->touches ? s->o->restart_us : s->in->job[j].restart_us;
 }
 
 /* Muri's simulator places everything anew at each event, and takes it that each running job pays its start again: up to
- * that much progress since the event before is lost. */
+ * that much progress since the event before is lost. A positive --restart-cost takes its place: then only who was preempted
+ * pays. */
 static void touch_all(struct wz_run_state *s)
 {
 	for (uint32_t j = wz_otree_first(&s->pool, s->running); j != WZ_NONE; j = wz_otree_next(&s->pool, j)) {
@@ -177,9 +178,11 @@ int wz_run_start(struct wz_run_state *s, uint32_t j, struct wz_err *err)
 	l->touch_us = s->now;
 	l->done0_us = o->done_us;
 	l->held0_us = o->held_us;
-	l->finish_us = s->in->job[j].service ? WZ_ORDER_NEVER : s->now + l->delay_us + s->in->job[j].run_us - o->done_us;
+	l->finish_us =
+	        s->in->job[j].service ? WZ_ORDER_NEVER : s->now + l->delay_us + s->in->job[j].run_us - o->done_us;
 	o->key = s->order.rule->key(&s->order, o, s->now);
-	wz_otree_add(&s->pool, &s->running, j, o->key, o->key.a == WZ_ORDER_FIRST ? 0 : wz_run_need(&s->in->job[j]));
+	wz_otree_add(
+	        &s->pool, &s->running, j, o->key, o->key.a == WZ_ORDER_FIRST ? 0 : wz_run_need(&s->in->job[j]));
 	if (!l->dirty) {
 		l->dirty = true;
 		s->settle[s->n_settle++] = j;
@@ -405,16 +408,25 @@ static int open_state(struct wz_run_state *s, struct wz_err *err)
 		s->waiting[i].root = WZ_NONE;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct wz_run_job *j = &s->in->job[i];
-		s->job[i] = (struct wz_order_job){.id = i, .gpus = j->gpus, .user = j->user, .queue = j->queue,
-		        .priority = j->priority, .submit_us = j->submit_us, .limit_us = j->limit_us,
-		        .run_us = j->run_us, .fixed = j->fixed};
+		s->job[i] = (struct wz_order_job){.id = i,
+		        .gpus = j->gpus,
+		        .user = j->user,
+		        .queue = j->queue,
+		        .priority = j->priority,
+		        .submit_us = j->submit_us,
+		        .limit_us = j->limit_us,
+		        .run_us = j->run_us,
+		        .fixed = j->fixed};
 		s->live[i].heap = WZ_NONE;
 		s->out[i] = (struct wz_run_outcome){.first_start_us = -1, .end_us = -1, .node0 = WZ_NONE};
 	}
 	if (s->o->predict == WZ_PREDICT_HISTORY && wz_predict_new(s->mem, &s->history) < 0)
 		return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for the predictor"));
 	r = wz_order_init(&s->order, s->o->order, s->o->param, s->in->gpus, s->in->n_users, s->mem, err);
-	return r == 0 ? wz_run_place_open(&s->place, s->o->order->flags & WZ_ORDER_COUNTS && s->touches ? WZ_RUN_ANY : s->o->placement,
+	return r == 0 ? wz_run_place_open(&s->place,
+	                        s->o->order->flags & WZ_ORDER_COUNTS && s->o->placement == WZ_RUN_YARN
+	                                ? WZ_RUN_ANY
+	                                : s->o->placement,
 	                        s->in, s->o->seed, s->mem, err)
 	              : r;
 }
@@ -451,7 +463,8 @@ int wz_run(const struct wz_run_input *in, const struct wz_run_options *o, const 
 	if (!ret->out)
 		return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for a run"));
 	s.out = ret->out;
-	s.touches = o->placement == WZ_RUN_YARN && (o->order->flags & (WZ_ORDER_REPACKS | WZ_ORDER_COUNTS));
+	s.touches = o->placement == WZ_RUN_YARN && o->restart_us <= 0 &&
+	            (o->order->flags & (WZ_ORDER_REPACKS | WZ_ORDER_COUNTS));
 	r = open_state(&s, err);
 	if (r == 0)
 		r = loop(&s, err);

@@ -94,7 +94,8 @@ static int64_t clear_node(struct wz_run_state *s, uint32_t node, int64_t need, u
 			return -1;
 		last = worst;
 		free += (int64_t)p->piece[worst_piece].gpus * s->in->job[worst].milli;
-		cost += (int64_t)s->in->job[worst].gpus * ((s->o->restart_us > 0 ? s->o->restart_us : 0) / WZ_SECOND_US + 1);
+		cost += (int64_t)s->in->job[worst].gpus *
+		        ((s->o->restart_us > 0 ? s->o->restart_us : 0) / WZ_SECOND_US + 1);
 		if (take && !s->live[worst].listed) {
 			s->live[worst].listed = true;
 			s->list[s->n_list++] = worst;

@@ -57,7 +57,8 @@ static double at_quantile(const double *sorted, uint32_t n, double q)
 static int fairness(const struct wz_run_state *s, struct wz_run_result *ret, double present, struct wz_err *err)
 {
 	uint32_t users = s->in->n_users ? s->in->n_users : 1, unfair = 0, counted = 0;
-	double *sum = wz_mem_zalloc(s->mem, users * sizeof(*sum)), *n = wz_mem_zalloc(s->mem, users * sizeof(*n)), x = 0, x2 = 0;
+	double *sum = wz_mem_zalloc(s->mem, users * sizeof(*sum)), *n = wz_mem_zalloc(s->mem, users * sizeof(*n)),
+	       x = 0, x2 = 0;
 
 	if (!sum || !n) {
 		if (sum)
@@ -68,7 +69,8 @@ static int fairness(const struct wz_run_state *s, struct wz_run_result *ret, dou
 	}
 	for (uint32_t i = 0; i < s->in->n; i++) {
 		const struct wz_run_job *j = &s->in->job[i];
-		double jct = (double)(s->out[i].end_us - j->submit_us), share = (double)s->in->gpus / (present > 1 ? present : 1);
+		double jct = (double)(s->out[i].end_us - j->submit_us),
+		       share = (double)s->in->gpus / (present > 1 ? present : 1);
 		double alone = (double)j->run_us * (j->gpus > share ? j->gpus / share : 1), rho = jct / alone;
 		if (s->out[i].end_us < 0)
 			continue;
@@ -94,7 +96,8 @@ static int fairness(const struct wz_run_state *s, struct wz_run_result *ret, dou
 int wz_run_figures(struct wz_run_state *s, struct wz_run_result *ret, struct wz_err *err)
 {
 	const struct wz_run_input *in = s->in;
-	double *jct = wz_mem_alloc(s->mem, in->n * sizeof(*jct)), sum = 0, wait = 0, slow = 0, preempted = 0, lost = 0, work = 0;
+	double *jct = wz_mem_alloc(s->mem, in->n * sizeof(*jct)), sum = 0, wait = 0, slow = 0, preempted = 0,
+	       lost = 0, work = 0;
 	int64_t last = in->from_us, service_end;
 	uint32_t n = 0;
 	int r;
@@ -109,7 +112,8 @@ int wz_run_figures(struct wz_run_state *s, struct wz_run_result *ret, struct wz_
 		struct wz_run_outcome *o = &s->out[i];
 		double g = (double)wz_run_need(&in->job[i]) / 1000;
 		if (s->job[i].running) { /* a service: up to the end of all else */
-			double held = (double)(service_end - s->job[i].start_us), to = (double)(in->to_us - s->job[i].start_us);
+			double held = (double)(service_end - s->job[i].start_us),
+			       to = (double)(in->to_us - s->job[i].start_us);
 			s->held_gpu_us += g * held;
 			s->window_gpu_us += to > 0 ? g * to : 0;
 			wz_run_sync(s, i);
@@ -136,15 +140,18 @@ int wz_run_figures(struct wz_run_state *s, struct wz_run_result *ret, struct wz_
 	ret->mean_wait_s = n ? wait / n : NAN;
 	ret->mean_slowdown = n ? slow / n : NAN;
 	ret->makespan_s = (double)(last - in->from_us) / 1e6;
-	ret->utilisation = in->to_us > in->from_us ? s->window_gpu_us / ((double)in->gpus * (double)(in->to_us - in->from_us))
-	                                           : s->held_gpu_us / fmax((double)in->gpus * (double)(last - in->from_us), 1);
+	ret->utilisation = in->to_us > in->from_us
+	                           ? s->window_gpu_us / ((double)in->gpus * (double)(in->to_us - in->from_us))
+	                           : s->held_gpu_us / fmax((double)in->gpus * (double)(last - in->from_us), 1);
 	ret->preemptions_per_job = preempted / in->n;
 	ret->lost_gpu_s = lost / 1e6;
 	ret->held_gpu_s = s->held_gpu_us / 1e6;
 	ret->work_gpu_s = work / 1e6;
-	ret->energy_kwh = ((double)in->full_mw * s->held_gpu_us +
-	                          (double)in->idle_mw * fmax((double)in->gpus * (double)(service_end - in->from_us) - s->held_gpu_us, 0)) /
-	                  3.6e15;
+	ret->energy_kwh =
+	        ((double)in->full_mw * s->held_gpu_us +
+	                (double)in->idle_mw *
+	                        fmax((double)in->gpus * (double)(service_end - in->from_us) - s->held_gpu_us, 0)) /
+	        3.6e15;
 	ret->cost = (double)in->price_musd * s->held_gpu_us / 3.6e12;
 	ret->decisions = s->latency.n;
 	ret->events = s->events;

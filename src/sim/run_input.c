@@ -105,7 +105,8 @@ static int check_queue(const struct wz_sim_tasks *tasks, struct wz_str queue, st
 	for (uint32_t i = 0; i < tasks->n; i++)
 		if (wz_str_eq(tasks->task[i].queue, queue))
 			return 0;
-	return wz_err_set(err, -ENOENT, "UnknownQueue", WZ_STR("no job of the trace is of the queue \""), queue, WZ_STR("\""));
+	return wz_err_set(err, -ENOENT, "UnknownQueue", WZ_STR("no job of the trace is of the queue \""), queue,
+	        WZ_STR("\""));
 }
 
 int wz_run_input_make(struct wz_run_input *in, const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *tasks,
@@ -140,7 +141,8 @@ int wz_run_input_make(struct wz_run_input *in, const struct wz_sim_nodes *nodes,
 	}
 	if (in->n == 0)
 		return wz_err_set(err, -ENOENT, "NoJobs",
-		        WZ_STR("no job to replay: none has devices, a submit time and a run time, fits the cluster and is "
+		        WZ_STR("no job to replay: none has devices, a submit time and a run time, fits the cluster "
+		               "and is "
 		               "selected"));
 	in->from_us = in->job[0].submit_us;
 	in->to_us = in->job[in->n - 1].submit_us;

@@ -11,7 +11,8 @@ static int open_core(struct wz_run_place *p, uint64_t seed, struct wz_err *err)
 
 	if (r < 0)
 		return wz_err_set(err, r, "OutOfMemory", WZ_STR("no memory for a run"));
-	p->drive = (struct wz_drive){.nodes = p->in->nodes, .tasks = p->in->tasks, .typical = &p->typical, .mem = p->mem};
+	p->drive = (struct wz_drive){
+	        .nodes = p->in->nodes, .tasks = p->in->tasks, .typical = &p->typical, .mem = p->mem};
 	p->number = wz_mem_zalloc(p->mem, (size_t)p->in->n * sizeof(*p->number));
 	p->next_number = 1;
 	if (!p->number)
@@ -19,8 +20,8 @@ static int open_core(struct wz_run_place *p, uint64_t seed, struct wz_err *err)
 	return wz_drive_open(&p->drive, &o, err);
 }
 
-int wz_run_place_open(struct wz_run_place *p, enum wz_run_placement kind, const struct wz_run_input *in, uint64_t seed,
-        const struct wz_mem *mem, struct wz_err *err)
+int wz_run_place_open(struct wz_run_place *p, enum wz_run_placement kind, const struct wz_run_input *in,
+        uint64_t seed, const struct wz_mem *mem, struct wz_err *err)
 {
 	uint32_t n = in->nodes->n;
 
@@ -162,6 +163,21 @@ static int try_yarn(struct wz_run_place *p, uint32_t job, struct wz_err *err)
 
 /* ---- jigsaw ---- */
 
+/* A step whose effects are all applied before any is acknowledged: a gang starts as one. */
+static int step(struct wz_drive *d, struct wz_err *err)
+{
+	struct wz_event e = {.kind = WZ_EV_STEP, .time_us = d->time_us};
+	int r = wz_core_apply(d->core, &e, err);
+
+	if (r == 0)
+		r = wz_core_decide(d->core, 0, &d->plan, err);
+	for (uint32_t i = 0; r == 0 && i < d->plan.n; i++)
+		r = wz_core_apply_effect(d->core, &d->plan.effect[i], err);
+	for (uint32_t i = 0; r == 0 && i < d->plan.n; i++)
+		r = wz_enact_effect(&d->enact, d->core, &d->plan.effect[i], err);
+	return r;
+}
+
 static int try_core(struct wz_run_place *p, uint32_t job, int64_t now, struct wz_err *err)
 {
 	const struct wz_sim_task *t = &p->in->tasks->task[p->in->job[job].task];
@@ -172,7 +188,7 @@ static int try_core(struct wz_run_place *p, uint32_t job, int64_t now, struct wz
 	p->drive.time_us = (uint64_t)now;
 	r = wz_drive_submit(&p->drive, t, number, err);
 	if (r == 0)
-		r = wz_drive_step(&p->drive, err);
+		r = step(&p->drive, err);
 	for (uint32_t i = 0; r == 0 && i < p->drive.plan.n; i++) {
 		const struct wz_effect *e = &p->drive.plan.effect[i];
 		if (e->kind != WZ_EF_START || e->job != number)

@@ -24,7 +24,8 @@ int wz_runset_run(struct wz_runset *s, const struct wz_mem *mem, struct wz_err *
 			o.order = s->order[k].rule;
 			memcpy(o.param, s->order[k].param, sizeof(o.param));
 			o.seed = s->seed_from + i;
-			r = wz_rounds_wanted(s->in, &o) ? wz_rounds(s->in, &o, mem, res, err) : wz_run(s->in, &o, mem, res, err);
+			r = wz_rounds_wanted(s->in, &o) ? wz_rounds(s->in, &o, mem, res, err)
+			                                : wz_run(s->in, &o, mem, res, err);
 		}
 	return r;
 }
@@ -99,18 +100,29 @@ void wz_runset_jsonl(const struct wz_runset *s, uint32_t order, uint32_t seed, s
 
 /* ---- the table ---- */
 
-struct figure { const char *name; size_t offset; unsigned decimals; unsigned width; };
-#define FIG(name, field, decimals, width) {name, offsetof(struct wz_run_result, field), decimals, width}
+struct figure {
+	const char *name;
+	size_t offset;
+	unsigned decimals;
+	unsigned width;
+};
+#define FIG(name, field, decimals, width) \
+	{ \
+		name, offsetof(struct wz_run_result, field), decimals, width \
+	}
 static const struct figure figures[] = {FIG("mean JCT s", mean_jct_s, 0, 11), FIG("+-", mean_jct_s, 0, 8),
         FIG("p50", p50_jct_s, 0, 9), FIG("p95", p95_jct_s, 0, 9), FIG("p99", p99_jct_s, 0, 10),
-        FIG("wait s", mean_wait_s, 0, 9), FIG("slowdown", mean_slowdown, 2, 9), FIG("makespan s", makespan_s, 0, 11),
-        FIG("util", utilisation, 3, 6), FIG("preempt", preemptions_per_job, 2, 8), FIG("lost GPU-h", lost_gpu_s, 1, 11),
-        FIG("MWh", energy_kwh, 1, 8), FIG("kUSD", cost, 1, 9), FIG("Jain", jain, 3, 6), FIG("worst rho", worst_rho, 1, 10),
-        FIG("p99 us", p99_us, 1, 8), FIG("CPU s", cpu_s, 2, 7)};
+        FIG("wait s", mean_wait_s, 0, 9), FIG("slowdown", mean_slowdown, 2, 9),
+        FIG("makespan s", makespan_s, 0, 11), FIG("util", utilisation, 3, 6),
+        FIG("preempt", preemptions_per_job, 2, 8), FIG("lost GPU-h", lost_gpu_s, 1, 11),
+        FIG("MWh", energy_kwh, 1, 8), FIG("kUSD", cost, 1, 9), FIG("Jain", jain, 3, 6),
+        FIG("worst rho", worst_rho, 1, 10), FIG("p99 us", p99_us, 1, 8), FIG("CPU s", cpu_s, 2, 7)};
 
 static double figure_scale(const char *name)
 {
-	return strcmp(name, "lost GPU-h") == 0 ? 1.0 / 3600 : strcmp(name, "MWh") == 0 || strcmp(name, "kUSD") == 0 ? 1e-3 : 1;
+	return strcmp(name, "lost GPU-h") == 0                         ? 1.0 / 3600
+	       : strcmp(name, "MWh") == 0 || strcmp(name, "kUSD") == 0 ? 1e-3
+	                                                               : 1;
 }
 
 void wz_runset_table(const struct wz_runset *s, struct wz_buf *b)
@@ -184,7 +196,8 @@ static void csv_text(struct wz_buf *b, struct wz_str s)
 void wz_runset_jobs_csv(const struct wz_runset *s, bool header, struct wz_buf *b)
 {
 	if (header)
-		wz_buf_addz(b, "trace,order,seed,job,user,queue,gpus,submit_s,run_s,predicted_s,start_s,end_s,wait_s,held_s,lost_s,"
+		wz_buf_addz(b, "trace,order,seed,job,user,queue,gpus,submit_s,run_s,predicted_s,start_s,end_s,wait_"
+		               "s,held_s,lost_s,"
 		               "preemptions,jct_s\n");
 	for (uint32_t k = 0; k < s->n_orders; k++)
 		for (uint32_t i = 0; i < wz_runset_seeds(s); i++)
@@ -231,14 +244,16 @@ static int by_value(const void *x, const void *y)
 int wz_runset_compare(const struct wz_runset *s, uint32_t order, struct wz_runset_pair *ret, struct wz_err *err)
 {
 	uint32_t n = s->in->n, seeds = wz_runset_seeds(s);
-	double *mine = wz_mem_zalloc(s->mem, 2 * (size_t)n * sizeof(double)), *base = mine ? mine + n : NULL, sum[2] = {0};
+	double *mine = wz_mem_zalloc(s->mem, 2 * (size_t)n * sizeof(double)), *base = mine ? mine + n : NULL,
+	       sum[2] = {0};
 	double *ratio = wz_mem_zalloc(s->mem, WZ_RUNSET_RESAMPLES * sizeof(double));
 	struct wz_rng rng;
 	int r = mine && ratio ? 0 : wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory to compare"));
 
 	for (uint32_t j = 0; r == 0 && j < n; j++)
 		for (uint32_t i = 0; i < seeds; i++) { /* what no order finished is left out of both */
-			const struct wz_run_outcome *a = &result(s, order, i)->out[j], *z = &result(s, 0, i)->out[j];
+			const struct wz_run_outcome *a = &result(s, order, i)->out[j],
+			                            *z = &result(s, 0, i)->out[j];
 			if (a->end_us < 0 || z->end_us < 0)
 				continue;
 			mine[j] += (double)(a->end_us - s->in->job[j].submit_us);

@@ -45,8 +45,10 @@ int wz_sheet_bad(struct wz_sheet *s, uint32_t c, const char *expected)
 	struct wz_str f = wz_sheet_field(s, c);
 
 	f.len = f.len > 48 ? 48 : f.len;
-	return wz_sheet_at(s, wz_err_set(s->err, -EBADMSG, "BadField", wz_str(s->column[c].name), WZ_STR(" is \""), f,
-	                              WZ_STR("\"; expected "), wz_str(expected)), c);
+	return wz_sheet_at(s,
+	        wz_err_set(s->err, -EBADMSG, "BadField", wz_str(s->column[c].name), WZ_STR(" is \""), f,
+	                WZ_STR("\"; expected "), wz_str(expected)),
+	        c);
 }
 
 static int next_record(struct wz_sheet *s)
@@ -60,12 +62,15 @@ static int find_columns(struct wz_sheet *s)
 	for (uint32_t c = 0; c < s->n_columns; c++) {
 		s->at[c] = WZ_NONE;
 		for (uint32_t f = 0; f < s->csv.n; f++)
-			if (s->at[c] == WZ_NONE && wz_str_eq(wz_str_trim(s->csv.field[f].text), wz_str(s->column[c].name)))
+			if (s->at[c] == WZ_NONE &&
+			        wz_str_eq(wz_str_trim(s->csv.field[f].text), wz_str(s->column[c].name)))
 				s->at[c] = f;
 		if (s->at[c] == WZ_NONE && s->column[c].required)
-			return at_line(s, wz_err_set(s->err, -EBADMSG, "MissingColumn",
-			                          WZ_STR("the header lacks the column \""), wz_str(s->column[c].name),
-			                          WZ_STR("\"")), s->csv.line, 1);
+			return at_line(s,
+			        wz_err_set(s->err, -EBADMSG, "MissingColumn",
+			                WZ_STR("the header lacks the column \""), wz_str(s->column[c].name),
+			                WZ_STR("\"")),
+			        s->csv.line, 1);
 	}
 	return 0;
 }
@@ -80,7 +85,8 @@ int wz_sheet_open(struct wz_sheet *s, const struct wz_mem *mem, const struct wz_
 	wz_csv_init(&s->csv, mem, src->text);
 	rc = next_record(s);
 	if (rc == 0)
-		return at_line(s, wz_err_set(err, -EBADMSG, "EmptyTrace", WZ_STR("the file is empty; expected a CSV header")),
+		return at_line(s,
+		        wz_err_set(err, -EBADMSG, "EmptyTrace", WZ_STR("the file is empty; expected a CSV header")),
 		        1, 1);
 	s->n_fields = s->csv.n;
 	return rc < 0 ? rc : find_columns(s);
@@ -184,8 +190,10 @@ int wz_sheet_decimal(struct wz_sheet *s, uint32_t c, int64_t unit, int64_t max, 
 		return 0;
 	shown.len = shown.len > 48 ? 48 : shown.len;
 	if (rc == -ERANGE)
-		return wz_sheet_at(s, wz_err_set(s->err, -ERANGE, "OutOfRange", wz_str(s->column[c].name), WZ_STR(" is "), shown,
-		                              WZ_STR(", too large")), c);
+		return wz_sheet_at(s,
+		        wz_err_set(s->err, -ERANGE, "OutOfRange", wz_str(s->column[c].name), WZ_STR(" is "), shown,
+		                WZ_STR(", too large")),
+		        c);
 	return wz_sheet_bad(s, c, "a number that is not negative");
 }
 
@@ -235,8 +243,8 @@ int wz_date_parse(struct wz_str s, int64_t *ret_us)
 		return -EINVAL;
 	if (i < s.len) {
 		if (s.len < 19 || (s.ptr[10] != ' ' && s.ptr[10] != 'T') || s.ptr[13] != ':' || s.ptr[16] != ':' ||
-		        !number_at(s, 11, 2, &h) || !number_at(s, 14, 2, &mi) || !number_at(s, 17, 2, &sec) || h > 23 ||
-		        mi > 59 || sec > 60)
+		        !number_at(s, 11, 2, &h) || !number_at(s, 14, 2, &mi) || !number_at(s, 17, 2, &sec) ||
+		        h > 23 || mi > 59 || sec > 60)
 			return -EINVAL;
 		i = 19;
 		if (i < s.len && s.ptr[i] == '.') {
@@ -277,7 +285,8 @@ static void two(struct wz_buf *b, int64_t v)
 void wz_date_format(struct wz_buf *b, int64_t us)
 {
 	int64_t s = us / SECOND_US, z = s / 86400 + 719468, era = z / 146097, doe = z - era * 146097;
-	int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365, doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+	int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365,
+	        doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
 	int64_t mp = (5 * doy + 2) / 153, m = mp < 10 ? mp + 3 : mp - 9;
 
 	wz_buf_add_i64(b, yoe + era * 400 + (m <= 2));

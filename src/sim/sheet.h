@@ -9,7 +9,10 @@
 
 #define WZ_SHEET_COLUMNS_MAX 32u
 
-struct wz_sheet_column { const char *name; bool required; };
+struct wz_sheet_column {
+	const char *name;
+	bool required;
+};
 
 struct wz_sheet {
 	struct wz_csv csv;
@@ -41,7 +44,7 @@ int wz_sheet_date(struct wz_sheet *s, uint32_t c, int64_t *ret);
 
 /* ---- the same on any text ---- */
 int wz_decimal_parse(struct wz_str s, int64_t unit, int64_t max, int64_t *ret); /* -EINVAL, -ERANGE */
-int wz_date_parse(struct wz_str s, int64_t *ret_us);                         /* -EINVAL; days alone are midnight */
-void wz_date_format(struct wz_buf *b, int64_t us);                           /* "2017-10-09 07:01:55" */
+int wz_date_parse(struct wz_str s, int64_t *ret_us); /* -EINVAL; days alone are midnight */
+void wz_date_format(struct wz_buf *b, int64_t us); /* "2017-10-09 07:01:55" */
 
 #endif

@@ -8,8 +8,8 @@
 
 const struct wz_order_rule *const wz_order_rules[] = {&wz_order_levelled, &wz_order_fifo, &wz_order_fifo_skip,
         &wz_order_sjf, &wz_order_srtf, &wz_order_srsf, &wz_order_predicted, &wz_order_las2d, &wz_order_las2d_damped,
-        &wz_order_gittins, &wz_order_qssf, &wz_order_easy, &wz_order_conservative, &wz_order_slurm, &wz_order_max_min,
-        &wz_order_max_min_agnostic, &wz_order_finish_time, &wz_order_goodput, NULL};
+        &wz_order_gittins, &wz_order_qssf, &wz_order_easy, &wz_order_conservative, &wz_order_slurm,
+        &wz_order_max_min, &wz_order_max_min_agnostic, &wz_order_finish_time, &wz_order_goodput, NULL};
 
 static const struct wz_order_rule *find(struct wz_str name, struct wz_err *err)
 {
@@ -29,7 +29,8 @@ static const struct wz_order_rule *find(struct wz_str name, struct wz_err *err)
 		wz_buf_addz(&b, (*r)->name);
 	}
 	(void)wz_err_set(err, -ENOENT, "UnknownOrder", WZ_STR("no order is called \""), name,
-	        near.best.len ? WZ_STR("\"; did you mean ") : WZ_STR("\"; known: "), near.best.len ? near.best : wz_buf_str(&b));
+	        near.best.len ? WZ_STR("\"; did you mean ") : WZ_STR("\"; known: "),
+	        near.best.len ? near.best : wz_buf_str(&b));
 	return NULL;
 }
 
@@ -52,8 +53,8 @@ static int set_param(const struct wz_order_rule *r, struct wz_str part, int64_t 
 			wz_milli_format(&b, (uint64_t)p->min);
 			wz_buf_addz(&b, "..");
 			wz_milli_format(&b, (uint64_t)p->max);
-			return wz_err_set(err, -ERANGE, "OutOfRange", WZ_STR("the order's parameter "), name, WZ_STR(" is "),
-			        value, WZ_STR("; expected "), wz_buf_str(&b));
+			return wz_err_set(err, -ERANGE, "OutOfRange", WZ_STR("the order's parameter "), name,
+			        WZ_STR(" is "), value, WZ_STR("; expected "), wz_buf_str(&b));
 		}
 		param[i] = (int64_t)v;
 		return 0;
@@ -99,8 +100,8 @@ void wz_order_format(const struct wz_order_rule *r, const int64_t *param, struct
 	}
 }
 
-int wz_order_init(struct wz_order *o, const struct wz_order_rule *r, const int64_t *param, uint64_t gpus, uint32_t users,
-        const struct wz_mem *mem, struct wz_err *err)
+int wz_order_init(struct wz_order *o, const struct wz_order_rule *r, const int64_t *param, uint64_t gpus,
+        uint32_t users, const struct wz_mem *mem, struct wz_err *err)
 {
 	*o = (struct wz_order){.rule = r, .mem = mem, .gpus = gpus, .n_users = users};
 	memcpy(o->param, param, sizeof(o->param));

@@ -20,27 +20,28 @@
 #define WZ_ORDER_NEVER INT64_MAX
 #define WZ_ORDER_FIRST (INT64_MIN / 2) /* key.a of what may not be taken from: services, the quantum */
 #define WZ_ORDER_PARAMS_MAX 16u
+#define WZ_ORDER_STEPS_MAX 24u
 #define WZ_SECOND_US 1000000
 
 /* What an order may see of a job. Times in microseconds since the trace began; progress in run time on the reference device.
  * The driver keeps all but the last part, and brings `done_us` and `held_us` up to `now` before it asks. */
 struct wz_order_job {
-	uint32_t id;              /* dense, in order of submission: the last tie-break */
-	uint32_t gpus;            /* of all its tasks, >= 1 */
+	uint32_t id; /* dense, in order of submission: the last tie-break */
+	uint32_t gpus; /* of all its tasks, >= 1 */
 	uint32_t user, queue;
 	int32_t priority;
 	int64_t submit_us;
-	int64_t predict_us;       /* median of the run time expected; 0: unknown */
-	int64_t predict_hi_us;    /* 0.9 quantile, what backfill counts on; 0: unknown */
-	int64_t limit_us;         /* the user's limit; 0: none */
-	int64_t run_us;           /* the truth, which only oracles read */
-	bool fixed;               /* is never preempted: a service, or no checkpoint */
+	int64_t predict_us; /* median of the run time expected; 0: unknown */
+	int64_t predict_hi_us; /* 0.9 quantile, what backfill counts on; 0: unknown */
+	int64_t limit_us; /* the user's limit; 0: none */
+	int64_t run_us; /* the truth, which only oracles read */
+	bool fixed; /* is never preempted: a service, or no checkpoint */
 	bool running;
 	uint32_t starts;
-	int64_t ready_us;         /* waits since */
-	int64_t start_us;         /* of the present attempt */
-	int64_t done_us;          /* progress kept */
-	int64_t held_us;          /* time with devices, restarts and lost work included */
+	int64_t ready_us; /* waits since */
+	int64_t start_us; /* of the present attempt */
+	int64_t done_us; /* progress kept */
+	int64_t held_us; /* time with devices, restarts and lost work included */
 	/* the order's own, part of the digest */
 	struct wz_okey key;
 	int32_t level;
@@ -49,15 +50,16 @@ struct wz_order_job {
 
 enum wz_order_flag {
 	WZ_ORDER_PREEMPTS = 1,
-	WZ_ORDER_BLOCKS = 2,       /* nobody passes the first that does not fit */
-	WZ_ORDER_EASY = 4,         /* others pass when they do not delay it */
+	WZ_ORDER_BLOCKS = 2, /* nobody passes the first that does not fit */
+	WZ_ORDER_EASY = 4, /* others pass when they do not delay it */
 	WZ_ORDER_CONSERVATIVE = 8, /* others pass when they delay nobody before them */
-	WZ_ORDER_DRIFTS = 16,      /* keys of running jobs move all the time: rekeyed at each event */
-	WZ_ORDER_ORACLE = 32,      /* reads run_us */
-	WZ_ORDER_REPACKS = 64,     /* as published: with placement yarn, everything is placed anew at each event, free of cost */
-	WZ_ORDER_COUNTS = 128,     /* as published: with placement yarn, devices are only counted */
-	WZ_ORDER_ROUNDS = 256,     /* decided in rounds on targets of a solver (sim/rounds) */
-	WZ_ORDER_LEARNS = 512,     /* wants wz_order_rule.learn */
+	WZ_ORDER_DRIFTS = 16, /* keys of running jobs move all the time: rekeyed at each event */
+	WZ_ORDER_ORACLE = 32, /* reads run_us */
+	WZ_ORDER_REPACKS =
+	        64, /* as published: with placement yarn, everything is placed anew at each event, free of cost */
+	WZ_ORDER_COUNTS = 128, /* as published: with placement yarn, devices are only counted */
+	WZ_ORDER_ROUNDS = 256, /* decided in rounds on targets of a solver (sim/rounds) */
+	WZ_ORDER_LEARNS = 512, /* wants wz_order_rule.learn */
 };
 
 enum wz_order_event { WZ_ORDER_SUBMITTED, WZ_ORDER_SETTLED, WZ_ORDER_STOPPED };
@@ -73,12 +75,12 @@ struct wz_order {
 	const struct wz_order_rule *rule;
 	const struct wz_mem *mem;
 	int64_t param[WZ_ORDER_PARAMS_MAX]; /* milli */
-	int64_t step[17];              /* thresholds in GPU-microseconds, filled by init of level orders */
+	int64_t step[WZ_ORDER_STEPS_MAX]; /* thresholds in GPU-microseconds, filled by init of level orders */
 	uint32_t n_steps;
-	int64_t head, tail, rank;      /* counters of las2d */
-	uint64_t gpus;                 /* of the cluster */
+	int64_t head, tail, rank; /* counters of las2d */
+	uint64_t gpus; /* of the cluster */
 	struct wz_order_state *state;
-	struct wz_order_usage *usage;  /* by user: slurm */
+	struct wz_order_usage *usage; /* by user: slurm */
 	uint32_t n_users;
 };
 
@@ -106,15 +108,19 @@ extern const struct wz_order_rule *const wz_order_rules[]; /* ends with NULL; th
  * "BadParameter"; -ERANGE "OutOfRange". */
 int wz_order_parse(struct wz_str text, const struct wz_order_rule **ret, int64_t ret_param[WZ_ORDER_PARAMS_MAX],
         struct wz_err *err);
-void wz_order_format(const struct wz_order_rule *r, const int64_t *param, struct wz_buf *b); /* only what is not usual */
+void wz_order_format(
+        const struct wz_order_rule *r, const int64_t *param, struct wz_buf *b); /* only what is not usual */
 
-int wz_order_init(struct wz_order *o, const struct wz_order_rule *r, const int64_t *param, uint64_t gpus, uint32_t users,
-        const struct wz_mem *mem, struct wz_err *err);
+int wz_order_init(struct wz_order *o, const struct wz_order_rule *r, const int64_t *param, uint64_t gpus,
+        uint32_t users, const struct wz_mem *mem, struct wz_err *err);
 void wz_order_release(struct wz_order *o);
 
 /* ---- for the files of this folder ---- */
 
-struct wz_order_usage { int64_t gpu_us; int64_t at_us; };
+struct wz_order_usage {
+	int64_t gpu_us;
+	int64_t at_us;
+};
 
 static inline int64_t wz_order_service(const struct wz_order_job *j, int64_t run_us)
 {

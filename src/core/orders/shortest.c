@@ -24,7 +24,8 @@ static struct wz_okey by_time_left(const struct wz_order *o, const struct wz_ord
 static struct wz_okey by_service_left(const struct wz_order *o, const struct wz_order_job *j, int64_t now)
 {
 	(void)o, (void)now;
-	return (struct wz_okey){j->fixed && j->running ? WZ_ORDER_FIRST : wz_order_service(j, left(j)), j->submit_us};
+	return (struct wz_okey){
+	        j->fixed && j->running ? WZ_ORDER_FIRST : wz_order_service(j, left(j)), j->submit_us};
 }
 
 const struct wz_order_rule wz_order_sjf = {.name = "sjf",
