@@ -109,6 +109,8 @@ int wz_core_decide(struct wz_core *c, uint64_t budget, struct wz_plan *plan, str
 	if (r == 0) {
 		wz_ledger_begin(c);
 		r = place_waiting(c, budget, plan);
+		if (r == 0)
+			r = wz_recut_propose(c, plan);
 		wz_ledger_end(c);
 	}
 	if (r < 0) {

@@ -31,6 +31,7 @@ static const struct {
         [WZ_REASON_RESOURCES] = {"Resources", "no node has free all that is asked"},
         [WZ_REASON_HELD] = {"Held", "the job is held"},
         [WZ_REASON_WORK_BUDGET] = {"WorkBudget", "not looked at yet"},
+        [WZ_REASON_PARTITION] = {"Partition", "a card has room for it, and must be cut first"},
 };
 
 const char *wz_reason_word(enum wz_reason r)

@@ -31,6 +31,7 @@ enum wz_reason {
 	WZ_REASON_RESOURCES,    /* no node has free all that is asked (the coarse word of a step; ask for the exact ones) */
 	WZ_REASON_HELD,
 	WZ_REASON_WORK_BUDGET,  /* not looked at yet: the step's budget ended */
+	WZ_REASON_PARTITION,    /* a card has room for it, and must be cut first */
 	WZ_REASON_COUNT_
 };
 
