@@ -67,6 +67,8 @@ WZ_API_ANSWERS(usage)
 WZ_API_ANSWERS(check)
 WZ_API_ANSWERS(info)
 WZ_API_ANSWERS(submitted)
+WZ_API_ANSWERS(audit_line)
+WZ_API_ANSWERS(reloaded)
 #undef WZ_API_ANSWERS
 
 /* Bytes that come bit by bit. write: 0; -EAGAIN: nothing was taken, on_drain(c) tells when to go on; -EPIPE: the client has
@@ -110,6 +112,7 @@ void wz_api_stream_abort(struct wz_api_call *c); /* it is not whole: the client 
 	X(usage, usage_query) \
 	X(info, nothing) \
 	X(doctor, nothing) \
+	X(audit_list, audit_query) \
 	X(reload, nothing)
 
 struct wz_api_backend {

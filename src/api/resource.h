@@ -190,6 +190,15 @@ struct wz_api_submitted {
 	struct wz_strs warnings;
 };
 
+struct wz_api_audit_line { /* of GET /v1/audit */
+	int64_t time_us, uid;
+	struct wz_str user, verb, target, outcome, from;
+};
+struct wz_api_reloaded {
+	struct wz_strs changed; /* sections that differ and took effect */
+	struct wz_strs restart; /* those that need a restart */
+};
+
 /* One event of the stream, as `data:`. */
 struct wz_api_event {
 	uint64_t seq;
@@ -205,7 +214,7 @@ struct wz_api_event {
 
 extern const struct wz_api_type wz_type_task, wz_type_job, wz_type_attempt, wz_type_blocker, wz_type_remedy,
         wz_type_why, wz_type_device, wz_type_node, wz_type_queue, wz_type_reservation, wz_type_usage, wz_type_check,
-        wz_type_info, wz_type_whoami, wz_type_submitted, wz_type_event;
+        wz_type_info, wz_type_whoami, wz_type_submitted, wz_type_event, wz_type_audit_line, wz_type_reloaded;
 
 /* ---- requests ---- */
 
@@ -330,6 +339,10 @@ struct wz_api_events_query { /* of the stream; answered by hub.c */
 	struct wz_strs type;
 	bool set_after;
 };
+struct wz_api_audit_query {
+	int64_t since_us;
+	uint32_t limit; /* 0: 1000 */
+};
 struct wz_api_nothing {
 	char unused;
 };
@@ -337,6 +350,6 @@ struct wz_api_nothing {
 extern const struct wz_api_type wz_type_submit, wz_type_job_query, wz_type_job_ref, wz_type_job_cancel,
         wz_type_job_hold, wz_type_job_signal, wz_type_job_edit, wz_type_job_report, wz_type_job_logs,
         wz_type_node_ref, wz_type_node_drain, wz_type_device_query, wz_type_queue_set, wz_type_name_ref,
-        wz_type_reservation_set, wz_type_usage_query, wz_type_events_query, wz_type_nothing;
+        wz_type_reservation_set, wz_type_usage_query, wz_type_audit_query, wz_type_events_query, wz_type_nothing;
 
 #endif
