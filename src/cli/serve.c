@@ -63,13 +63,15 @@ static int effective(const struct serve_args *a, struct wz_config *c, struct eff
 	int rc = !path ? -EINVAL : *path ? wz_config_read(c, path, err) : 0;
 	/* As the service manager sets them up (StateDirectory=, RuntimeDirectory=). */
 	struct wz_str given = wz_str(getenv("STATE_DIRECTORY")), run = wz_str(getenv("RUNTIME_DIRECTORY"));
-	struct wz_str state = either(a->state, c->state ? c->state : given.ptr), cluster = either(a->cluster, c->cluster);
+	struct wz_str state = either(a->state, c->state ? c->state : given.ptr),
+	              cluster = either(a->cluster, c->cluster);
 	if (rc == 0)
 		rc = wz_daemon_state(state, e->state, err);
 	if (rc == 0)
 		rc = wz_daemon_socket(either(a->socket, c->socket), state, e->socket, err);
 	if (rc == 0 && run.len && run.ptr[0] == '/' && !a->socket.len && !c->socket) {
-		(void)snprintf(e->socket, sizeof e->socket, "%.*s/wz.sock", (int)(run.len < 1000 ? run.len : 1000), run.ptr);
+		(void)snprintf(e->socket, sizeof e->socket, "%.*s/wz.sock", (int)(run.len < 1000 ? run.len : 1000),
+		        run.ptr);
 	}
 	if (rc == 0)
 		rc = absolute(cluster, e->cluster, err);

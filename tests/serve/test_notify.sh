@@ -73,7 +73,6 @@ ok "webhooks with their signatures, a command, mail"
 until_true sh -c "[ \"\$(grep -c /flaky '$notes')\" = 3 ]"
 ok "a receiver that fails is tried again"
 
-bad=$bad
 case $(ask "nosuch" true) in *'"field":"notify"'*) ;; *) fail "an unknown name" ;; esac
 case $(ask "slakc" true) in *"did you mean slack"*) ;; *) fail "a near one" ;; esac
 case $(ask "others" true) in *'"field":"notify"'*) ;; *) fail "not for this user" ;; esac
