@@ -135,6 +135,53 @@ struct wz_api_node {
 	int64_t seen_us;
 };
 
+/* The jigsaw board (board.h). */
+struct wz_api_piece { /* what one task holds of one device */
+	uint64_t job;
+	uint32_t task;
+	int32_t compute_milli;
+	int64_t mem_bytes;
+};
+struct wz_api_board_device {
+	uint32_t index;
+	struct wz_str model, health, reason;
+	int64_t mem_bytes, mem_free_bytes;
+	int32_t compute_milli, compute_free_milli;
+	uint32_t link_domain, numa, foreign;
+	int32_t use; /* enum wz_board_use */
+	int32_t util_pct, mem_used_pct, temp_c;
+	int64_t power_mw;
+	struct wz_items pieces; /* struct wz_api_piece */
+};
+struct wz_api_board_node {
+	struct wz_str name, rack, state;
+	int64_t cpu_milli, cpu_free_milli, mem_bytes, mem_free_bytes;
+	struct wz_items devices; /* struct wz_api_board_device */
+};
+struct wz_api_board_job {
+	uint64_t id;
+	struct wz_str user, queue, name;
+	int32_t state; /* enum wz_api_state */
+	int32_t priority;
+	uint32_t tasks;
+	int64_t submit_us;
+};
+struct wz_api_expected { /* a shape of the mix of work to expect */
+	uint32_t devices;
+	int32_t compute_milli;
+	int64_t mem_bytes, cpu_milli;
+	uint32_t weight_milli; /* its part of the mix */
+	uint32_t nodes; /* that have room for one more task of it */
+};
+struct wz_api_board {
+	int64_t at_us; /* the core's clock in this state */
+	struct wz_str digest;
+	struct wz_items nodes, jobs, expected;
+};
+struct wz_api_board_query {
+	int64_t at_us; /* 0: now */
+};
+
 struct wz_api_queue {
 	struct wz_str name, parent;
 	uint32_t weight;
@@ -205,7 +252,8 @@ struct wz_api_event {
 
 extern const struct wz_api_type wz_type_task, wz_type_job, wz_type_attempt, wz_type_blocker, wz_type_remedy,
         wz_type_why, wz_type_device, wz_type_node, wz_type_queue, wz_type_reservation, wz_type_usage, wz_type_check,
-        wz_type_info, wz_type_whoami, wz_type_submitted, wz_type_event;
+        wz_type_info, wz_type_whoami, wz_type_submitted, wz_type_event, wz_type_piece, wz_type_board_device,
+        wz_type_board_node, wz_type_board_job, wz_type_expected, wz_type_board;
 
 /* ---- requests ---- */
 
@@ -337,6 +385,6 @@ struct wz_api_nothing {
 extern const struct wz_api_type wz_type_submit, wz_type_job_query, wz_type_job_ref, wz_type_job_cancel,
         wz_type_job_hold, wz_type_job_signal, wz_type_job_edit, wz_type_job_report, wz_type_job_logs,
         wz_type_node_ref, wz_type_node_drain, wz_type_device_query, wz_type_queue_set, wz_type_name_ref,
-        wz_type_reservation_set, wz_type_usage_query, wz_type_events_query, wz_type_nothing;
+        wz_type_reservation_set, wz_type_usage_query, wz_type_board_query, wz_type_events_query, wz_type_nothing;
 
 #endif

@@ -80,6 +80,7 @@ static const struct wz_api_backend backend = {.job_submit = op_job_submit,
         .node_undrain = op_node_undrain,
         .node_list = op_node_list,
         .device_list = op_device_list,
+        .board = op_board,
         .info = op_info,
         .job_owner = op_job_owner,
         .ready = ready};
@@ -194,6 +195,7 @@ static void tear_down(struct serve *s)
 	if (s->store_watch.event)
 		wz_watch_release(&s->store_watch);
 	wz_store_close(s->store); /* its last answers go out before the API does */
+	serve_past_end(s);
 	wz_api_free(s->api);
 	wz_unix_close(&s->sock);
 	wz_timer_release(&s->step_timer);

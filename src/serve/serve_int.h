@@ -102,6 +102,7 @@ struct serve {
 	struct wz_arena arena; /* of one message or one enactment */
 	struct node_facts *node;
 	uint32_t n_nodes, node_cap;
+	struct serve_past *past; /* boards of past moments that are asked for; NULL: none was yet */
 	/* the end */
 	bool stopping, failed;
 	int64_t started_us;
@@ -159,6 +160,8 @@ void op_job_why(void *ctx, struct wz_api_call *c, const struct wz_api_job_ref *r
 void op_job_logs(void *ctx, struct wz_api_call *c, const struct wz_api_job_logs *rq);
 void op_node_list(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);
 void op_device_list(void *ctx, struct wz_api_call *c, const struct wz_api_device_query *rq);
+void op_board(void *ctx, struct wz_api_call *c, const struct wz_api_board_query *rq);
+void serve_past_end(struct serve *s);
 void op_info(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);
 int op_job_owner(void *ctx, uint64_t job, struct wz_str *ret_name, int64_t *ret_uid);
 int32_t api_state(const struct wz_job_row *r); /* enum wz_api_state */

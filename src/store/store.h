@@ -184,6 +184,12 @@ struct wz_journal_record { uint64_t seq, time_us, digest; bool digested; enum wz
 int wz_store_journal(struct wz_store *s, uint64_t from, uint32_t limit, int (*row)(void *ctx, const struct wz_journal_record *r),
                      void *ctx, struct wz_err *err);
 
+/* The core as it was at `until_us` (the last record at or before it), for looking back; owned by the caller. Nothing is
+ * written, so a read-only store beside a daemon serves. -ESTALE "Compacted": the journal does not go back so far;
+ * -ENOENT "NothingThen": it begins later; and the errors of wz_store_restore. O(records since the snapshot before). */
+int wz_store_replay(struct wz_store *s, const struct wz_mem *mem, const struct wz_core_options *o, uint64_t until_us,
+                    struct wz_restored *ret, struct wz_err *err);
+
 /* ---- care (check.c): what `wz doctor` calls ---- */
 
 /* Everything that can be checked, as text lines "ok ..." or "BAD ..." appended to the report: SQLite's integrity check, the
