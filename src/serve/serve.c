@@ -172,6 +172,8 @@ static int listen_api(struct serve *s, struct wz_api_config *cfg, struct wz_err 
 	cfg->ctx = s;
 	cfg->version = s->o->version;
 	cfg->audit = audit;
+	(void)snprintf(s->session_key, sizeof s->session_key, "%s/session.key", s->o->state_dir);
+	cfg->session_key = s->session_key;
 	int rc = wz_api_new(s->loop, s->mem, cfg, &s->api, err);
 	if (rc < 0)
 		return rc;

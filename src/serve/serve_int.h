@@ -74,6 +74,7 @@ struct serve {
 	struct wz_core *core;
 	struct wz_api *api;
 	struct wz_unix_socket sock;
+	char session_key[4096]; /* path */
 	/* the step */
 	struct wz_batch batch;
 	struct wz_plan plan;
