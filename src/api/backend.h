@@ -68,6 +68,7 @@ WZ_API_ANSWERS(check)
 WZ_API_ANSWERS(info)
 WZ_API_ANSWERS(submitted)
 WZ_API_ANSWERS(board)
+WZ_API_ANSWERS(span)
 #undef WZ_API_ANSWERS
 
 /* Bytes that come bit by bit. write: 0; -EAGAIN: nothing was taken, on_drain(c) tells when to go on; -EPIPE: the client has
@@ -103,6 +104,7 @@ void wz_api_stream_abort(struct wz_api_call *c); /* it is not whole: the client 
 	X(node_undrain, node_ref) \
 	X(device_list, device_query) \
 	X(board, board_query) \
+	X(timeline, timeline_query) \
 	X(queue_list, nothing) \
 	X(queue_set, queue_set) \
 	X(queue_remove, name_ref) \

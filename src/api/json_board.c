@@ -98,3 +98,28 @@ static const struct wz_api_field board_query_fields[] = {
 };
 const struct wz_api_type wz_type_board_query = WZ_TYPE("BoardQuery", T, board_query_fields, "Which moment.");
 #undef T
+
+#define T struct wz_api_span
+static const struct wz_api_field span_fields[] = {
+        WZ_F(T, job, U64, ALWAYS, "job number"),
+        WZ_F(T, task, U32, ALWAYS, "its task"),
+        WZ_F(T, attempt, U32, ALWAYS, "its attempt"),
+        WZ_F(T, user, STR, 0, "owner"),
+        WZ_F(T, name, STR, 0, "name of the job"),
+        WZ_F(T, node, STR, ALWAYS, "where"),
+        WZ_F(T, devices, NUMS, 0, "indices of the devices"),
+        WZ_F(T, start_us, TIME, ALWAYS, "from"),
+        WZ_F(T, end_us, TIME, 0, "to; absent: it still runs"),
+        WZ_F_WORDS(T, state, ALWAYS, wz_api_state_words, "RUNNING, or how it ended"),
+        WZ_F(T, planned, BOOL, 0, "it has not begun: where and when it is expected to"),
+};
+const struct wz_api_type wz_type_span = WZ_TYPE("Span", T, span_fields, "One task of one attempt, in time.");
+#undef T
+
+#define T struct wz_api_timeline_query
+static const struct wz_api_field timeline_query_fields[] = {
+        WZ_F(T, since_us, TIME, QUERY, "what ran at that moment or later; absent: the past day"),
+        WZ_F_RANGE(T, limit, U32, QUERY, 1, 20000, "how many at most (5000)"),
+};
+const struct wz_api_type wz_type_timeline_query = WZ_TYPE("TimelineQuery", T, timeline_query_fields, "How far back.");
+#undef T

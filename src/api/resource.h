@@ -225,6 +225,16 @@ struct wz_api_whoami {
 	int64_t uid;
 };
 
+struct wz_api_span { /* one task of one attempt, in time */
+	uint64_t job;
+	uint32_t task, attempt;
+	struct wz_str user, name, node;
+	struct wz_nums devices;
+	int64_t start_us, end_us; /* end 0: it still runs */
+	int32_t state; /* enum wz_api_state */
+	bool planned; /* it has not begun: where and when it is expected to */
+};
+
 struct wz_api_session_link {
 	struct wz_str path; /* below the daemon's address */
 	int64_t expires_us;
@@ -258,7 +268,8 @@ struct wz_api_event {
 extern const struct wz_api_type wz_type_task, wz_type_job, wz_type_attempt, wz_type_blocker, wz_type_remedy,
         wz_type_why, wz_type_device, wz_type_node, wz_type_queue, wz_type_reservation, wz_type_usage, wz_type_check,
         wz_type_info, wz_type_whoami, wz_type_submitted, wz_type_event, wz_type_piece, wz_type_board_device,
-        wz_type_board_node, wz_type_board_job, wz_type_expected, wz_type_board, wz_type_session_link;
+        wz_type_board_node, wz_type_board_job, wz_type_expected, wz_type_board, wz_type_span,
+        wz_type_session_link;
 
 /* ---- requests ---- */
 
@@ -383,6 +394,10 @@ struct wz_api_events_query { /* of the stream; answered by hub.c */
 	struct wz_strs type;
 	bool set_after;
 };
+struct wz_api_timeline_query {
+	int64_t since_us; /* 0: a day ago */
+	uint32_t limit;
+};
 struct wz_api_session_open {
 	struct wz_str token, code; /* one of them */
 };
@@ -396,7 +411,7 @@ struct wz_api_nothing {
 extern const struct wz_api_type wz_type_submit, wz_type_job_query, wz_type_job_ref, wz_type_job_cancel,
         wz_type_job_hold, wz_type_job_signal, wz_type_job_edit, wz_type_job_report, wz_type_job_logs,
         wz_type_node_ref, wz_type_node_drain, wz_type_device_query, wz_type_queue_set, wz_type_name_ref,
-        wz_type_reservation_set, wz_type_usage_query, wz_type_board_query, wz_type_session_open,
+        wz_type_reservation_set, wz_type_usage_query, wz_type_board_query, wz_type_timeline_query, wz_type_session_open,
         wz_type_login, wz_type_events_query, wz_type_nothing;
 
 #endif

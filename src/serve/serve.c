@@ -2,6 +2,7 @@
 /* Life of the body: open, restore, listen, run, end. Jobs live on in their shims whatever happens here. */
 #include "serve/serve_int.h"
 
+#include "api/assets.h"
 #include "base/check.h"
 #include "os/clock.h"
 #include "os/file.h"
@@ -81,6 +82,7 @@ static const struct wz_api_backend backend = {.job_submit = op_job_submit,
         .node_list = op_node_list,
         .device_list = op_device_list,
         .board = op_board,
+        .timeline = op_timeline,
         .info = op_info,
         .job_owner = op_job_owner,
         .ready = ready};
@@ -174,6 +176,8 @@ static int listen_api(struct serve *s, struct wz_api_config *cfg, struct wz_err 
 	cfg->audit = audit;
 	(void)snprintf(s->session_key, sizeof s->session_key, "%s/session.key", s->o->state_dir);
 	cfg->session_key = s->session_key;
+	cfg->assets = wz_api_assets;
+	cfg->n_assets = wz_api_assets_n;
 	int rc = wz_api_new(s->loop, s->mem, cfg, &s->api, err);
 	if (rc < 0)
 		return rc;

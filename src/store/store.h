@@ -170,6 +170,9 @@ int wz_store_jobs(struct wz_store *s, const struct wz_job_query *q, int (*row)(v
                   void *ctx, struct wz_err *err);
 int wz_store_attempts(struct wz_store *s, uint64_t job, int (*row)(void *ctx, const struct wz_attempt_row *r), void *ctx,
                       struct wz_err *err);
+/* Those that ran at `since_us` or later, newest job first. limit 0: 1000. O(attempts kept). */
+int wz_store_attempts_since(struct wz_store *s, uint64_t since_us, uint32_t limit,
+                            int (*row)(void *ctx, const struct wz_attempt_row *r), void *ctx, struct wz_err *err);
 int wz_store_audit(struct wz_store *s, uint64_t since_us, uint32_t limit, int (*row)(void *ctx, const struct wz_audit_row *r),
                    void *ctx, struct wz_err *err); /* oldest first */
 /* The job that `uid` submitted with this key, durable or still queued; -ENOENT. Ask before accepting: then none is doubled. */
