@@ -121,5 +121,6 @@ static const struct wz_api_field timeline_query_fields[] = {
         WZ_F(T, since_us, TIME, QUERY, "what ran at that moment or later; absent: the past day"),
         WZ_F_RANGE(T, limit, U32, QUERY, 1, 20000, "how many at most (5000)"),
 };
-const struct wz_api_type wz_type_timeline_query = WZ_TYPE("TimelineQuery", T, timeline_query_fields, "How far back.");
+const struct wz_api_type wz_type_timeline_query =
+        WZ_TYPE("TimelineQuery", T, timeline_query_fields, "How far back.");
 #undef T
