@@ -44,6 +44,7 @@ struct wz_api_config {
 	const char *version;
 	struct wz_auth_config auth;
 	struct wz_limit_rate rate[4]; /* by enum wz_role */
+	const char *session_key; /* file of the key that seals browsers' sessions, made when missing; NULL: one for this run */
 	const struct wz_http_limits *limits; /* NULL: the default */
 	struct wz_hub_config hub;
 	bool open_metrics; /* /metrics to anybody who can connect */

@@ -212,6 +212,14 @@ static const struct token *find_token(const struct wz_auth *a, struct wz_str sec
 	return found;
 }
 
+bool wz_auth_has(const struct wz_auth *a, const char *name, enum wz_role role)
+{
+	for (uint32_t i = 0; i < a->n_tokens; i++)
+		if (a->tokens[i].role == role && strcmp(a->tokens[i].name, name) == 0)
+			return true;
+	return false;
+}
+
 int wz_token_new(const char *name, enum wz_role role, char ret_token[WZ_TOKEN_TEXT_MAX], struct wz_buf *line)
 {
 	unsigned char bytes[WZ_SHA256_BYTES], hash[WZ_SHA256_BYTES];

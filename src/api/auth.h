@@ -26,6 +26,7 @@ struct wz_api_who {
 	enum wz_role role;
 	bool local; /* the kernel's word */
 	bool token;
+	bool session; /* of a browser that has logged in (session.h) */
 	int64_t uid, gid; /* of a token: of the system's user of that name; -1: none such */
 	int32_t pid; /* 0: not local */
 	char name[WZ_WHO_NAME_MAX]; /* user name; the number when the system has no name for it; "" for nobody */
@@ -62,6 +63,9 @@ int wz_auth_reload(struct wz_auth *a, struct wz_err *err);
  * TCP peer is nobody (role NONE). */
 unsigned wz_auth_identify(struct wz_auth *a, const struct wz_peer *peer, struct wz_str authorization,
         int64_t now_us, struct wz_api_who *ret, struct wz_err *err);
+
+/* Is there a token of this name and role? */
+bool wz_auth_has(const struct wz_auth *a, const char *name, enum wz_role role);
 
 /* A new token, "wz_" and 64 hexadecimal digits, and its line for the file without newline. 0 or -EIO. */
 #define WZ_TOKEN_TEXT_MAX 72u

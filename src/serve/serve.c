@@ -2,6 +2,7 @@
 /* Life of the body: open, restore, listen, run, end. Jobs live on in their shims whatever happens here. */
 #include "serve/serve_int.h"
 
+#include "api/assets.h"
 #include "base/check.h"
 #include "os/clock.h"
 #include "os/file.h"
@@ -61,6 +62,8 @@ static const struct wz_api_backend backend = {.job_submit = op_job_submit,
         .node_undrain = op_node_undrain,
         .node_list = op_node_list,
         .device_list = op_device_list,
+        .board = op_board,
+        .timeline = op_timeline,
         .info = op_info,
         .audit_list = op_audit_list,
         .reload = op_reload,
@@ -193,6 +196,10 @@ static int listen_api(struct serve *s, struct wz_api_config *cfg, struct wz_err 
 	cfg->auth.plain_tokens = s->conf->plain_tokens;
 	cfg->open_metrics = s->conf->open_metrics;
 	int given = wz_sd_listen_fds();
+	(void)snprintf(s->session_key, sizeof s->session_key, "%s/session.key", s->o->state_dir);
+	cfg->session_key = s->session_key;
+	cfg->assets = wz_api_assets;
+	cfg->n_assets = wz_api_assets_n;
 	int rc = wz_api_new(s->loop, s->mem, cfg, &s->api, err);
 	if (rc < 0)
 		return rc;
@@ -221,6 +228,7 @@ static void tear_down(struct serve *s)
 	if (s->store_watch.event)
 		wz_watch_release(&s->store_watch);
 	wz_store_close(s->store); /* its last answers go out before the API does */
+	serve_past_end(s);
 	wz_api_free(s->api);
 	for (uint32_t i = 0; i < WZ_CONFIG_LISTEN_MAX; i++)
 		wz_tls_free(s->tls[i]);

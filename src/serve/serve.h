@@ -7,6 +7,7 @@
 #ifndef WZ_SERVE_SERVE_H
 #define WZ_SERVE_SERVE_H
 
+#include "api/resource.h"
 #include "base/err.h"
 
 struct wz_config;
@@ -26,5 +27,10 @@ struct wz_serve_options {
 
 /* 0 after a clean stop. Errors of the store and the socket; -ENOTRECOVERABLE "ServeFailed": restart from the journal. */
 int wz_serve_run(const struct wz_serve_options *o, struct wz_err *err);
+
+/* The jigsaw board as it was at `at_us` by the journal of a state directory, beside a daemon or without one; everything is in
+ * the arena. Errors of wz_store_open and wz_store_replay. O(records since the snapshot before). */
+int wz_serve_board_then(
+        const char *state_dir, int64_t at_us, struct wz_arena *a, struct wz_api_board *ret, struct wz_err *err);
 
 #endif

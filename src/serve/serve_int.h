@@ -84,6 +84,7 @@ struct serve {
 	struct wz_core *core;
 	struct wz_api *api;
 	struct wz_unix_socket sock;
+	char session_key[4096]; /* path */
 	/* the step */
 	struct wz_batch batch;
 	struct wz_plan plan;
@@ -120,6 +121,7 @@ struct serve {
 	struct wz_notify *notify;
 	struct keeping keep;
 	struct wz_sigwatch hup;
+	struct serve_past *past; /* boards of past moments that are asked for; NULL: none was yet */
 	/* the end */
 	bool stopping, failed;
 	int64_t started_us;
@@ -190,8 +192,13 @@ void op_job_why(void *ctx, struct wz_api_call *c, const struct wz_api_job_ref *r
 void op_job_logs(void *ctx, struct wz_api_call *c, const struct wz_api_job_logs *rq);
 void op_node_list(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);
 void op_device_list(void *ctx, struct wz_api_call *c, const struct wz_api_device_query *rq);
+void op_timeline(void *ctx, struct wz_api_call *c, const struct wz_api_timeline_query *rq);
+void op_board(void *ctx, struct wz_api_call *c, const struct wz_api_board_query *rq);
+void serve_past_end(struct serve *s);
 void op_info(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);
 int op_job_owner(void *ctx, uint64_t job, struct wz_str *ret_name, int64_t *ret_uid);
+int32_t state_of_end(int64_t end);
+struct wz_nums devices_of(struct wz_arena *a, struct wz_str text); /* "0,3" */
 int32_t api_state(const struct wz_job_row *r); /* enum wz_api_state */
 bool job_ended(struct serve *s, uint64_t job);
 
