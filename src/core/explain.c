@@ -31,6 +31,15 @@ static const struct {
         [WZ_REASON_RESOURCES] = {"Resources", "no node has free all that is asked"},
         [WZ_REASON_HELD] = {"Held", "the job is held"},
         [WZ_REASON_WORK_BUDGET] = {"WorkBudget", "not looked at yet"},
+        [WZ_REASON_QUEUE_LIMIT] = {"QueueLimit", "the queue has its limit"},
+        [WZ_REASON_QUOTA_LIMIT] = {"QuotaLimit", "the queue has what it is guaranteed and may borrow"},
+        [WZ_REASON_BORROWING] = {"Borrowing", "what is free is kept for the guarantees of other queues"},
+        [WZ_REASON_USER_LIMIT] = {"UserLimit", "the user has the limit of the queue"},
+        [WZ_REASON_USER_JOBS] = {"UserJobs", "the user runs as many jobs as the queue allows"},
+        [WZ_REASON_JOB_LIMIT] = {"JobLimit", "more than the queue gives one job"},
+        [WZ_REASON_BUDGET] = {"BudgetExceeded", "the budget of the queue is spent, or claimed by what runs"},
+        [WZ_REASON_RESERVED] = {"Reserved", "what is free is promised to others before this job would end"},
+        [WZ_REASON_ORDER] = {"Order", "others go first"},
 };
 
 const char *wz_reason_word(enum wz_reason r)

@@ -31,6 +31,15 @@ enum wz_reason {
 	WZ_REASON_RESOURCES,    /* no node has free all that is asked (the coarse word of a step; ask for the exact ones) */
 	WZ_REASON_HELD,
 	WZ_REASON_WORK_BUDGET,  /* not looked at yet: the step's budget ended */
+	WZ_REASON_QUEUE_LIMIT,  /* the queue, or one above it, has its limit */
+	WZ_REASON_QUOTA_LIMIT,  /* the queue has what it is guaranteed and may borrow */
+	WZ_REASON_BORROWING,    /* what is free is kept for the guarantees of other queues */
+	WZ_REASON_USER_LIMIT,   /* of what one user may have */
+	WZ_REASON_USER_JOBS,    /* of how many jobs one user may run */
+	WZ_REASON_JOB_LIMIT,    /* of what one job may have */
+	WZ_REASON_BUDGET,       /* device-hours or money are spent or claimed */
+	WZ_REASON_RESERVED,     /* what is free is promised to others before this would end */
+	WZ_REASON_ORDER,        /* others go first */
 	WZ_REASON_COUNT_
 };
 
