@@ -67,6 +67,7 @@ WZ_API_ANSWERS(usage)
 WZ_API_ANSWERS(check)
 WZ_API_ANSWERS(info)
 WZ_API_ANSWERS(submitted)
+WZ_API_ANSWERS(snapshot)
 #undef WZ_API_ANSWERS
 
 /* Bytes that come bit by bit. write: 0; -EAGAIN: nothing was taken, on_drain(c) tells when to go on; -EPIPE: the client has
@@ -87,7 +88,7 @@ void wz_api_stream_abort(struct wz_api_call *c); /* it is not whole: the client 
 	X(job_edit, job_edit) \
 	X(job_cancel, job_cancel) \
 	X(job_hold, job_hold) \
-	X(job_release, job_ref) \
+	X(job_release, job_hold) \
 	X(job_requeue, job_hold) \
 	X(job_suspend, job_ref) \
 	X(job_resume, job_ref) \
@@ -96,6 +97,7 @@ void wz_api_stream_abort(struct wz_api_call *c); /* it is not whole: the client 
 	X(job_why, job_ref) \
 	X(job_attempts, job_ref) \
 	X(job_logs, job_logs) \
+	X(snapshot_put, snapshot_put) \
 	X(node_list, nothing) \
 	X(node_get, node_ref) \
 	X(node_drain, node_drain) \

@@ -6,7 +6,8 @@
 
 static const struct wz_api_type *const replies[] = {&wz_type_task, &wz_type_job, &wz_type_attempt, &wz_type_blocker,
         &wz_type_remedy, &wz_type_why, &wz_type_device, &wz_type_node, &wz_type_queue, &wz_type_reservation,
-        &wz_type_usage, &wz_type_check, &wz_type_info, &wz_type_whoami, &wz_type_submitted, &wz_type_event};
+        &wz_type_usage, &wz_type_check, &wz_type_info, &wz_type_whoami, &wz_type_submitted, &wz_type_snapshot,
+        &wz_type_event};
 
 static bool has_body(const struct wz_api_type *t)
 {

@@ -66,6 +66,10 @@ struct wz_api_job {
 	int64_t progress_milli, checkpoint_us;
 	struct wz_items tasks; /* struct wz_api_task: of the present attempt */
 	struct wz_strs after; /* dependencies, "afterok:12" */
+	int64_t begin_us; /* not before */
+	uint32_t retries; /* attempts that failed and were tried again */
+	struct wz_strs params; /* of an array's task: "lr=0.1" */
+	struct wz_pairs labels;
 	struct wz_str image;
 	/* Private: for the owner and admins. */
 	struct wz_strs argv;
@@ -186,8 +190,15 @@ struct wz_api_submitted {
 	/* Of a dry run: */
 	bool would_start;
 	int64_t expected_start_us;
+	struct wz_strs nodes; /* where, one a task */
 	struct wz_str reason, text;
 	struct wz_strs warnings;
+};
+
+struct wz_api_snapshot {
+	struct wz_str id;
+	int64_t have; /* bytes that are there */
+	bool complete;
 };
 
 /* One event of the stream, as `data:`. */
@@ -205,7 +216,7 @@ struct wz_api_event {
 
 extern const struct wz_api_type wz_type_task, wz_type_job, wz_type_attempt, wz_type_blocker, wz_type_remedy,
         wz_type_why, wz_type_device, wz_type_node, wz_type_queue, wz_type_reservation, wz_type_usage, wz_type_check,
-        wz_type_info, wz_type_whoami, wz_type_submitted, wz_type_event;
+        wz_type_info, wz_type_whoami, wz_type_submitted, wz_type_snapshot, wz_type_event;
 
 /* ---- requests ---- */
 
@@ -228,26 +239,47 @@ struct wz_api_submit {
 	bool held;
 	int64_t begin_us, deadline_us;
 	struct wz_strs after;
+	struct wz_str on_dep_fail; /* cancel (also when empty), hold, run: when a dependency can no longer be met */
 	struct wz_str array; /* "0-31%4" */
-	struct wz_strs lines; /* one job a line: ${line} in argv */
+	struct wz_strs sweep; /* "lr=0.1,0.01": one job for each combination */
+	struct wz_strs lines; /* one job a line: {line} in argv, or the line is the command */
+	uint32_t throttle; /* tasks of it that may run at once; 0: no limit */
 	uint32_t retry_max;
 	struct wz_strs retry_on;
+	int64_t retry_delay_us; /* before the first of them; doubled each time */
+	bool no_requeue;
 	struct wz_str stdout_path, stderr_path;
+	bool truncate; /* these files are emptied by the first attempt; else appended to */
 	int64_t log_max_bytes;
 	int32_t umask;
 	struct wz_str image;
+	struct wz_strs env_pass; /* names that pass besides the usual ones; NAME* for a prefix */
+	struct wz_pairs env_set; /* set whatever passes */
+	bool env_all; /* all of env passes */
+	bool secrets_env; /* secrets as variables, not as files */
+	struct wz_pairs labels;
 	struct wz_str compat; /* "slurm": SLURM_* too */
 	struct wz_str notify;
 	struct wz_str comment;
 	struct wz_str git_commit, git_diff;
+	struct wz_str snapshot; /* of POST /v1/snapshots: the attempt runs in a checkout of its own */
+	struct wz_str snapshot_cwd; /* directory in it */
 	bool pty;
-	bool kill_on_bad_dependency;
+};
+
+/* A piece of an archive; without data: is it there? */
+struct wz_api_snapshot_put {
+	struct wz_str id; /* SHA-256 of the whole */
+	int64_t size, offset;
+	struct wz_str data; /* base64 */
 };
 
 struct wz_api_job_query {
 	struct wz_strs state; /* words of enum wz_api_state, or "waiting", "active", "ended" */
 	struct wz_str user, queue, node, name;
 	struct wz_nums ids;
+	uint64_t array; /* its tasks alone; indices: these of them */
+	struct wz_str indices, label; /* label: NAME=VALUE or NAME */
 	bool all; /* ended ones too */
 	int64_t since_us, until_us; /* of the end, for ended ones */
 	uint64_t after; /* cursor: the `next` of the page before */
@@ -259,12 +291,14 @@ struct wz_api_job_ref {
 };
 struct wz_api_job_cancel {
 	uint64_t id;
+	struct wz_str indices; /* of the array `id`: "3", "1-4,9"; empty: all of it */
 	bool set_grace;
 	int64_t grace_us;
 	struct wz_str reason;
 };
 struct wz_api_job_hold {
 	uint64_t id;
+	struct wz_str indices;
 	struct wz_str reason;
 };
 struct wz_api_job_signal {
@@ -274,8 +308,11 @@ struct wz_api_job_signal {
 };
 struct wz_api_job_edit {
 	uint64_t id;
-	bool set_name, set_queue, set_priority, set_profile, set_begin, set_deadline, set_comment, set_after;
-	struct wz_str name, queue, profile, comment;
+	bool set_name, set_queue, set_priority, set_profile, set_begin, set_deadline, set_comment, set_after,
+	        set_held;
+	struct wz_str name, queue, comment;
+	struct wz_str profile; /* entries that replace those of the job */
+	bool held;
 	int32_t priority;
 	int64_t begin_us, deadline_us;
 	struct wz_strs after;
@@ -337,6 +374,6 @@ struct wz_api_nothing {
 extern const struct wz_api_type wz_type_submit, wz_type_job_query, wz_type_job_ref, wz_type_job_cancel,
         wz_type_job_hold, wz_type_job_signal, wz_type_job_edit, wz_type_job_report, wz_type_job_logs,
         wz_type_node_ref, wz_type_node_drain, wz_type_device_query, wz_type_queue_set, wz_type_name_ref,
-        wz_type_reservation_set, wz_type_usage_query, wz_type_events_query, wz_type_nothing;
+        wz_type_reservation_set, wz_type_usage_query, wz_type_events_query, wz_type_snapshot_put, wz_type_nothing;
 
 #endif

@@ -16,6 +16,9 @@ enum wz_exit {
 	WZ_EXIT_FAILED = 1,
 	WZ_EXIT_USAGE = 2,
 	WZ_EXIT_NOT_FOUND = 3, /* a file, job, node that does not exist */
+	WZ_EXIT_REFUSED = 4, /* what was asked is understood and not allowed, or not in this state */
+	WZ_EXIT_UNREACHABLE = 5, /* no daemon answers */
+	WZ_EXIT_TIMED_OUT = 6, /* wz wait --timeout */
 	WZ_EXIT_INTERNAL = 125, /* our own failure in a verb that otherwise exits with a job's code */
 };
 

@@ -100,7 +100,10 @@ static int refused(const struct wz_httpc_reply *r)
 	struct wz_num n;
 	struct wz_str text = wz_daemon_text(e, "text"), field = wz_daemon_text(e, "field");
 	if (text.len)
-		(void)wz_err_set(&err, -EIO, r->status == 404 ? "NotFound" : "Refused",
+		(void)wz_err_set(&err, -EIO,
+		        r->status == 404                       ? "NotFound"
+		        : r->status == 403 || r->status == 409 ? "NotAllowed"
+		                                               : "Refused",
 		        field.len ? field : WZ_STR(""), field.len ? WZ_STR(": ") : WZ_STR(""), text);
 	else
 		(void)wz_err_set(&err, -EIO, "Refused", WZ_STR("the daemon answered with status "),

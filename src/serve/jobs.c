@@ -37,7 +37,6 @@ static const char *not_yet(const struct wz_api_submit *r)
 	       : r->notify.len             ? "notify"
 	       : r->git_diff.len           ? "git_diff"
 	       : r->pty                    ? "pty"
-	       : r->kill_on_bad_dependency ? "kill_on_bad_dependency"
 	                                   : NULL;
 }
 
@@ -232,7 +231,7 @@ void op_job_hold(void *ctx, struct wz_api_call *c, const struct wz_api_job_hold 
 		change(s, c, rq->id, WZ_EV_JOB_HELD, WZ_END_CANCELLED, "held", rq->reason);
 }
 
-void op_job_release(void *ctx, struct wz_api_call *c, const struct wz_api_job_ref *rq)
+void op_job_release(void *ctx, struct wz_api_call *c, const struct wz_api_job_hold *rq)
 {
 	struct serve *s = ctx;
 	struct wz_job_info info;

@@ -148,7 +148,7 @@ const char *end_word(int64_t end);
 void op_job_submit(void *ctx, struct wz_api_call *c, const struct wz_api_submit *rq);
 void op_job_cancel(void *ctx, struct wz_api_call *c, const struct wz_api_job_cancel *rq);
 void op_job_hold(void *ctx, struct wz_api_call *c, const struct wz_api_job_hold *rq);
-void op_job_release(void *ctx, struct wz_api_call *c, const struct wz_api_job_ref *rq);
+void op_job_release(void *ctx, struct wz_api_call *c, const struct wz_api_job_hold *rq);
 void op_job_signal(void *ctx, struct wz_api_call *c, const struct wz_api_job_signal *rq);
 void op_node_drain(void *ctx, struct wz_api_call *c, const struct wz_api_node_drain *rq);
 void op_node_undrain(void *ctx, struct wz_api_call *c, const struct wz_api_node_ref *rq);

@@ -18,7 +18,7 @@ struct wz_table { const char *name, *note; const struct wz_column *column; unsig
 /* The first four are tables of the file; the other two are notes for the restore alone. */
 enum { WZ_T_JOBS, WZ_T_ATTEMPTS, WZ_T_AUDIT, WZ_T_KV, WZ_T_TABLES, WZ_T_HEAD = WZ_T_TABLES, WZ_T_MODEL, WZ_T_NOTES };
 extern const struct wz_table wz_tables[WZ_T_NOTES];
-#define WZ_COLUMNS_MAX 32u
+#define WZ_COLUMNS_MAX 60u
 
 #define WZ_HEAD_COLUMNS(X) X(version, T) X(schema, I) X(seed, T) X(policy, T) X(start_timeout_us, I) X(stop_timeout_us, I) X(catalogue, T)
 #define WZ_MODEL_COLUMNS(X)                                                                                          \

@@ -214,9 +214,15 @@ static void fake_become(struct wz_api_call *c, uint64_t id, int32_t state, const
 		(void)ctx; \
 		fake_become(c, rq->id, state, #op); \
 	}
+static void fake_snapshot_put(void *ctx, struct wz_api_call *c, const struct wz_api_snapshot_put *rq)
+{
+	(void)ctx;
+	wz_api_reply_snapshot(c, &(struct wz_api_snapshot){.id = rq->id, .have = rq->size, .complete = true});
+}
+
 FAKE_BECOME(job_cancel, job_cancel, WZ_STATE_CANCELLED)
 FAKE_BECOME(job_hold, job_hold, WZ_STATE_HELD)
-FAKE_BECOME(job_release, job_ref, WZ_STATE_RUNNING)
+FAKE_BECOME(job_release, job_hold, WZ_STATE_RUNNING)
 FAKE_BECOME(job_requeue, job_hold, WZ_STATE_PENDING)
 FAKE_BECOME(job_suspend, job_ref, WZ_STATE_SUSPENDED)
 FAKE_BECOME(job_resume, job_ref, WZ_STATE_RUNNING)
