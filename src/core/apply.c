@@ -480,8 +480,8 @@ static int on_submitted(struct wz_core *c, const struct wz_event *e, struct wz_e
 	if (r == 0)
 		r = wz_demand_reserve(&c->demand, c->shapes.n);
 	if (r == 0)
-		r = wz_order_class(c, shape.v, s->profile->tasks_min, s->profile->tasks_max, s->priority, account,
-		        &class_id);
+		r = wz_order_class(
+		        c, shape.v, s->profile->tasks_min, s->profile->tasks_max, s->priority, account, &class_id);
 	if (r == 0 && s->queue.len)
 		r = wz_strtab_add(&c->model.names, s->queue, &queue);
 	if (r == 0)
@@ -810,6 +810,7 @@ static int apply_start(struct wz_core *c, const struct wz_effect *e, struct wz_e
 		wz_order_remove(c, slot);
 		j->state = WZ_JOB_STARTING;
 		j->started_us = c->now_us;
+		wz_starts_started(c, slot);
 	}
 	j->placed++;
 	wz_ledger_take(c, task, &e->place);

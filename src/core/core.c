@@ -68,6 +68,7 @@ void wz_core_free(struct wz_core *c)
 	wz_queues_release(c);
 	wz_reservations_release(c);
 	wz_future_release(c);
+	wz_starts_release(c);
 	wz_catalogue_release(&c->catalogue);
 	wz_model_release(&c->model);
 	wz_shapes_release(&c->shapes);

@@ -91,7 +91,9 @@ struct wz_class {
 	/* scratch of one decide */
 	uint32_t cursor;
 	uint64_t share;            /* of its user */
-	bool blocked, planning;    /* planning: none fits; the rest only get promised starts */
+	bool blocked, planning;    /* planning: one did not start, for `why`; others only if it was for its time */
+	uint8_t why;
+	uint32_t failed;           /* the shortest that did not for its time, WZ_ID_NONE */
 };
 struct wz_order {
 	struct wz_class *cls;
@@ -259,6 +261,7 @@ struct wz_core {
 	struct wz_reservations reservations;
 	struct wz_gate gate;       /* of one decide */
 	struct wz_future future;   /* of one decide, or of one question */
+	struct wz_starts starts;
 	uint32_t *stop_wanted;     /* tasks that need a STOP */
 	uint32_t n_stop, stop_cap;
 	/* caches */

@@ -64,7 +64,8 @@ static int propose_explain(struct wz_core *c, const struct wz_class *k, enum wz_
 }
 
 /* May it be looked at, and does it fit? */
-static enum wz_reason try_job(struct wz_core *c, uint32_t slot, struct wz_plan *plan, struct wz_rng *rng, int *ret_err)
+static enum wz_reason try_job(
+        struct wz_core *c, uint32_t slot, struct wz_plan *plan, struct wz_rng *rng, int *ret_err)
 {
 	bool ruled = c->queues.n && c->jobs.job[slot].account != WZ_ID_NONE;
 
@@ -97,6 +98,39 @@ static bool for_want_of_room(enum wz_reason why)
 	return why == WZ_REASON_RESOURCES || why == WZ_REASON_GANG || why == WZ_REASON_RESERVED;
 }
 
+/* What held `failed` back depends on how long a job runs and on whose it is: may `slot`, of the same class, do better? */
+static bool may_do_better(const struct wz_core *c, uint32_t failed, uint32_t slot)
+{
+	const struct wz_job *a = &c->jobs.job[failed], *b = &c->jobs.job[slot];
+
+	return wz_job_length(c, slot) < wz_job_length(c, failed) ||
+	       (c->reservations.n && (a->user != b->user || a->queue != b->queue));
+}
+
+/* The job at the class's cursor did not start. Only a shorter one may go on in its place, and the rest are promised starts,
+ * in their turns; else the class is done. */
+static int hold_back(struct wz_core *c, struct wz_class *k, bool tried, enum wz_reason why, struct wz_plan *plan)
+{
+	int r = k->planning ? 0 : propose_explain(c, k, why, plan);
+	bool promised;
+
+	if (tried && (why == WZ_REASON_RESERVED || why == WZ_REASON_BUDGET))
+		k->failed = k->cursor;
+	promised = r == 0 && for_want_of_room(why) && promise_start(c, k, &r);
+	k->planning = true;
+	k->why = (uint8_t)why;
+	if (promised || k->failed != WZ_ID_NONE)
+		k->cursor = c->jobs.job[k->cursor].next;
+	else
+		k->blocked = true;
+	return r;
+}
+
+static bool worth_trying(const struct wz_core *c, const struct wz_class *k)
+{
+	return !k->planning || (k->failed != WZ_ID_NONE && may_do_better(c, k->failed, k->cursor));
+}
+
 static int place_waiting(struct wz_core *c, uint64_t budget, struct wz_plan *plan)
 {
 	struct wz_rng rng;
@@ -107,11 +141,13 @@ static int place_waiting(struct wz_core *c, uint64_t budget, struct wz_plan *pla
 	while ((id = wz_order_next(c)) != WZ_ID_NONE) {
 		struct wz_class *k = &c->order.cls[id];
 		enum wz_reason why;
+		bool try;
 		int r = 0;
 
 		if (budget && plan->work >= budget)
 			return propose_pause(c, k, plan);
-		why = k->planning ? WZ_REASON_RESOURCES : try_job(c, k->cursor, plan, &rng, &r);
+		try = worth_trying(c, k);
+		why = try ? try_job(c, k->cursor, plan, &rng, &r) : (enum wz_reason)k->why;
 		if (r < 0)
 			return r;
 		plan->work++;
@@ -119,13 +155,7 @@ static int place_waiting(struct wz_core *c, uint64_t budget, struct wz_plan *pla
 			k->cursor = c->jobs.job[k->cursor].next;
 			continue;
 		}
-		r = k->planning ? 0 : propose_explain(c, k, why, plan);
-		if (r == 0 && for_want_of_room(why) && promise_start(c, k, &r)) {
-			k->planning = true;
-			k->cursor = c->jobs.job[k->cursor].next;
-		} else {
-			k->blocked = true;
-		}
+		r = hold_back(c, k, try, why, plan);
 		if (r < 0)
 			return r;
 	}

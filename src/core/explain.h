@@ -43,6 +43,15 @@ enum wz_reason {
 	WZ_REASON_COUNT_
 };
 
+/* A rule that holds the job back, with its numbers. */
+struct wz_rule_blocker {
+	enum wz_reason reason;
+	char queue[64], what[48];            /* "gpu", "a100", "jobs", "budget-hours", ... */
+	bool mem;                            /* numbers are MiB; else milli, but jobs */
+	int64_t used, ask, limit;
+};
+#define WZ_RULE_BLOCKERS_MAX 8u
+
 struct wz_explanation {
 	uint64_t job;
 	uint64_t digest;                     /* of the state this is true of */
@@ -51,6 +60,8 @@ struct wz_explanation {
 	uint32_t nodes;                      /* nodes looked at */
 	uint32_t blocked[WZ_REASON_COUNT_];  /* nodes by first blocker */
 	uint32_t tasks_fit, tasks_needed;    /* of a gang: how many fit together */
+	uint32_t n_rules;
+	struct wz_rule_blocker rule[WZ_RULE_BLOCKERS_MAX]; /* from the leaf up */
 };
 
 const char *wz_reason_word(enum wz_reason r); /* "Busy", stable, UpperCamelCase */

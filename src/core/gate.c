@@ -73,7 +73,8 @@ bool wz_gate_room(const struct wz_core *c, uint32_t slot, const struct wz_shape 
 		const struct wz_entry *e = &g->e[i];
 		if (!meets(e, from_us, end_us) || (e->firm && wz_reservation_for(c, e->reservation, slot)))
 			continue;
-		if (devices > e->whole || s->cpu * tasks > e->cpu || s->mem * tasks > e->mem || (int64_t)tasks > e->tasks)
+		if (devices > e->whole || s->cpu * tasks > e->cpu || s->mem * tasks > e->mem ||
+		        (int64_t)tasks > e->tasks)
 			return false;
 	}
 	return true;
@@ -146,8 +147,8 @@ void wz_gate_task(struct wz_core *c, uint32_t task, int sign)
 }
 
 /* A start was promised: it takes from what is spare for promises that begin while it runs. */
-void wz_gate_keep(struct wz_core *c, uint32_t slot, uint32_t node, uint64_t from_us, uint64_t end_us, int32_t devices,
-        int64_t cpu, int64_t mem, int32_t tasks)
+void wz_gate_keep(struct wz_core *c, uint32_t slot, uint32_t node, uint64_t from_us, uint64_t end_us,
+        int32_t devices, int64_t cpu, int64_t mem, int32_t tasks)
 {
 	struct wz_gate *g = &c->gate;
 

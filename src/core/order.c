@@ -148,6 +148,7 @@ void wz_order_begin(struct wz_core *c, bool go_on)
 		struct wz_class *k = &o->cls[o->active[i]];
 		k->cursor = k->head;
 		k->blocked = k->planning = false;
+		k->failed = WZ_ID_NONE;
 		if (resumed && k->priority >= c->pause.priority)
 			while (k->cursor != WZ_ID_NONE &&
 			        (k->priority > c->pause.priority || c->jobs.job[k->cursor].seq < c->pause.seq))

@@ -152,9 +152,9 @@ struct sweep {
 	const struct wz_shape *s;
 	uint32_t slot, want, end, start, stop; /* positions in the three lists */
 	uint64_t now, length;
-	uint64_t sum;   /* tasks that fit, each node counted to `want` */
-	bool together;  /* a rack or a node must have all of them */
-	bool one_has;   /* a node, or a rack, that changed has */
+	uint64_t sum; /* tasks that fit, each node counted to `want` */
+	bool together; /* a rack or a node must have all of them */
+	bool one_has; /* a node, or a rack, that changed has */
 };
 
 static void load(struct wz_core *c)
@@ -197,7 +197,9 @@ static uint32_t count(struct sweep *w, uint32_t node)
 	if (need.count && need.milli == WZ_WHOLE)
 		k = at_most(k, f->whole, need.count);
 	else if (need.count) /* shares: on whole devices, and one on what is left of another */
-		k = at_most(k, (int64_t)f->whole * (WZ_WHOLE / need.milli) + (f->part >= need.milli ? need.count : 0), need.count);
+		k = at_most(k,
+		        (int64_t)f->whole * (WZ_WHOLE / need.milli) + (f->part >= need.milli ? need.count : 0),
+		        need.count);
 	k = at_most(k, f->cpu, w->s->cpu);
 	k = at_most(k, f->mem, w->s->mem);
 	k = k < f->tasks ? k : f->tasks < 0 ? 0 : f->tasks;

@@ -71,7 +71,8 @@ uint64_t wz_account_id(const struct wz_core *c, uint32_t account)
 /* An account that uses nothing and has no past has no part in the digest, nor in a snapshot: it may be there or not. */
 bool wz_account_matters(const struct wz_account *a)
 {
-	return a->past[0] || a->past[1] || a->past[2] || a->used[WZ_DIM_GPU] || a->used[WZ_DIM_CPU] || a->used[WZ_DIM_MEM];
+	return a->past[0] || a->past[1] || a->past[2] || a->used[WZ_DIM_GPU] || a->used[WZ_DIM_CPU] ||
+	       a->used[WZ_DIM_MEM];
 }
 
 static uint64_t account_hash(const struct wz_core *c, uint32_t account)
@@ -230,7 +231,7 @@ void wz_queues_link(struct wz_core *c)
 	memset(t->dims_of_model, 0, sizeof(t->dims_of_model));
 	for (uint32_t i = 0; i < t->n; i++) {
 		struct wz_queue *k = &t->q[i];
-		k->parent = i == ROOT           ? WZ_ID_NONE
+		k->parent = i == ROOT            ? WZ_ID_NONE
 		            : k->rules.parent[0] ? wz_queue_find(c, wz_str(k->rules.parent))
 		                                 : ROOT;
 		k->first_child = k->next_sibling = WZ_ID_NONE;
@@ -407,7 +408,8 @@ static int class_in_default(struct wz_core *c, const struct wz_job *j, uint32_t 
 	int r = wz_account_make(c, DEFAULT, j->user == WZ_ID_NONE ? WZ_USER_NOBODY : j->user, ret_account);
 
 	return r < 0 ? r
-	             : wz_order_class(c, j->shape, j->tasks_min, j->tasks_max, j->priority, *ret_account, ret_class);
+	             : wz_order_class(
+	                       c, j->shape, j->tasks_min, j->tasks_max, j->priority, *ret_account, ret_class);
 }
 
 /* root and default, and in it an account and a class for every job that is there; nothing of it is seen yet. */
@@ -472,12 +474,13 @@ static int check_place(const struct wz_core *c, uint32_t self, uint32_t up, stru
 		below = n > below ? n : below;
 	}
 	if (depth + below - 1 > WZ_QUEUE_DEPTH_MAX)
-		return wz_err_set(
-		        err, -E2BIG, "TooDeep", WZ_STR("at most 8 queues are one above the other, the root included"));
+		return wz_err_set(err, -E2BIG, "TooDeep",
+		        WZ_STR("at most 8 queues are one above the other, the root included"));
 	return 0;
 }
 
-static int check_set(const struct wz_core *c, struct wz_str name, const struct wz_queue_rules *rules, struct wz_err *err)
+static int check_set(
+        const struct wz_core *c, struct wz_str name, const struct wz_queue_rules *rules, struct wz_err *err)
 {
 	struct wz_str parent = rules->parent[0] ? wz_str(rules->parent) : WZ_STR("root");
 	uint32_t self = wz_queue_find(c, name), up = wz_queue_find(c, parent);
@@ -493,7 +496,8 @@ static int check_set(const struct wz_core *c, struct wz_str name, const struct w
 	if (wz_str_eq(name, parent))
 		return wz_err_set(err, -EINVAL, "BadParent", WZ_STR("a queue cannot be below itself"));
 	if (up == WZ_ID_NONE)
-		return wz_err_set(err, -ENOENT, "NoSuchQueue", WZ_STR("parent: there is no queue \""), parent, WZ_STR("\""));
+		return wz_err_set(
+		        err, -ENOENT, "NoSuchQueue", WZ_STR("parent: there is no queue \""), parent, WZ_STR("\""));
 	if (self == WZ_ID_NONE && c->queues.n == WZ_QUEUES_MAX)
 		return wz_err_set(err, -E2BIG, "TooMany", WZ_STR("there are at most 4096 queues"));
 	return check_place(c, self, up, err);
@@ -634,27 +638,29 @@ uint8_t wz_queue_checkpoint(const struct wz_core *c, uint32_t leaf, uint64_t tim
 
 	for (uint32_t q = leaf; q != WZ_ID_NONE && !contract; q = c->queues.q[q].parent) {
 		const struct wz_queue_rules *r = &c->queues.q[q].rules;
-		if (r->checkpoint_missing != WZ_MISSING_NOTHING && (time_us == 0 || time_us > r->checkpoint_over_us))
+		if (r->checkpoint_missing != WZ_MISSING_NOTHING &&
+		        (time_us == 0 || time_us > r->checkpoint_over_us))
 			return r->checkpoint_missing;
 	}
 	return WZ_MISSING_NOTHING;
 }
 
-static int admit_job(const struct wz_core *c, uint32_t leaf, int32_t priority, uint64_t time_us, const struct wz_preempt *p,
-        struct wz_err *err)
+static int admit_job(const struct wz_core *c, uint32_t leaf, int32_t priority, uint64_t time_us,
+        const struct wz_preempt *p, struct wz_err *err)
 {
 	for (uint32_t q = leaf; q != WZ_ID_NONE; q = c->queues.q[q].parent) {
 		const struct wz_queue_rules *k = &c->queues.q[q].rules;
 		struct wz_num lo, hi;
 		if (priority < k->priority_min || priority > k->priority_max)
 			return wz_err_set(err, -EINVAL, "PriorityRange", WZ_STR("the queue \""), name_of(c, q),
-			        WZ_STR("\" takes priorities from "), wz_str_i64(&lo, k->priority_min), WZ_STR(" to "),
-			        wz_str_i64(&hi, k->priority_max));
+			        WZ_STR("\" takes priorities from "), wz_str_i64(&lo, k->priority_min),
+			        WZ_STR(" to "), wz_str_i64(&hi, k->priority_max));
 	}
 	if (wz_queue_checkpoint(c, leaf, time_us, p) != WZ_MISSING_REFUSE)
 		return 0;
 	return wz_err_set(err, -EINVAL, "CheckpointRequired",
-	        WZ_STR("the queue wants a checkpoint contract (preempt=) of a job that may run so long, or a shorter time="));
+	        WZ_STR("the queue wants a checkpoint contract (preempt=) of a job that may run so long, or a "
+	               "shorter time="));
 }
 
 int wz_queue_admit_edit(
@@ -691,7 +697,8 @@ int wz_queue_admit(struct wz_core *c, const struct wz_submit_rules *s, uint32_t 
 	if (c->queues.n == 0)
 		return 0;
 	if (leaf == WZ_ID_NONE)
-		return wz_err_set(err, -ENOENT, "NoSuchQueue", WZ_STR("there is no queue \""), s->queue, WZ_STR("\""));
+		return wz_err_set(
+		        err, -ENOENT, "NoSuchQueue", WZ_STR("there is no queue \""), s->queue, WZ_STR("\""));
 	if (leaf == ROOT || c->queues.q[leaf].n_children)
 		return wz_err_set(err, -EINVAL, "NotALeaf", WZ_STR("the queue \""), s->queue,
 		        WZ_STR("\" has others below it: jobs are for those"));
@@ -701,7 +708,8 @@ int wz_queue_admit(struct wz_core *c, const struct wz_submit_rules *s, uint32_t 
 	if (r < 0)
 		return r;
 	r = wz_account_make(c, leaf, s->user == WZ_ID_NONE ? WZ_USER_NOBODY : s->user, ret_account);
-	return r < 0 ? wz_err_set(err, r, r == -ENOMEM ? "OutOfMemory" : "TooMany", WZ_STR("no room for the user's account"))
+	return r < 0 ? wz_err_set(err, r, r == -ENOMEM ? "OutOfMemory" : "TooMany",
+	                       WZ_STR("no room for the user's account"))
 	             : 0;
 }
 
@@ -759,7 +767,8 @@ int wz_queues_restore(struct wz_core *c, struct wz_str name, struct wz_str rules
 	uint32_t q;
 	int r = wz_queue_rules_parse(rules, &c->catalogue, &parsed, err);
 
-	if (r == 0 && (!wz_queue_name_ok(name) || wz_queue_find(c, name) != WZ_ID_NONE || c->queues.n == WZ_QUEUES_MAX))
+	if (r == 0 &&
+	        (!wz_queue_name_ok(name) || wz_queue_find(c, name) != WZ_ID_NONE || c->queues.n == WZ_QUEUES_MAX))
 		r = wz_err_set(err, -EINVAL, "BadName", WZ_STR("a queue's name is not one"));
 	if (r == 0)
 		r = append(c, name, &q);
@@ -776,8 +785,9 @@ int wz_queues_restored(struct wz_core *c)
 
 	if (t->n == 0)
 		return 0;
-	if (t->n < 2 || !wz_str_eq(name_of(c, ROOT), WZ_STR("root")) || !wz_str_eq(name_of(c, DEFAULT), WZ_STR("default")) ||
-	        t->q[ROOT].rules.parent[0] || t->q[DEFAULT].rules.parent[0])
+	if (t->n < 2 || !wz_str_eq(name_of(c, ROOT), WZ_STR("root")) ||
+	        !wz_str_eq(name_of(c, DEFAULT), WZ_STR("default")) || t->q[ROOT].rules.parent[0] ||
+	        t->q[DEFAULT].rules.parent[0])
 		return -EINVAL;
 	for (uint32_t i = 1; i < t->n; i++) {
 		uint32_t depth = 1;

@@ -59,8 +59,8 @@ static void add_device(const struct wz_core *c, uint32_t queue, uint16_t model, 
 	}
 }
 
-static void finish(const struct wz_core *c, const struct wz_job *j, int64_t cpu, int64_t mem, const struct devices *s,
-        struct wz_charge *k)
+static void finish(const struct wz_core *c, const struct wz_job *j, int64_t cpu, int64_t mem,
+        const struct devices *s, struct wz_charge *k)
 {
 	int64_t limit_s = (int64_t)(j->time_limit_us / 1000000) + (j->time_limit_us % 1000000 != 0);
 
@@ -87,7 +87,8 @@ void wz_charge_task(const struct wz_core *c, uint32_t task, struct wz_charge *re
 	struct devices s = {0};
 
 	for (uint64_t w = t->devices; w; w &= w - 1)
-		add_device(c, queue, c->model.dev[n->first_dev + (uint32_t)__builtin_ctzll(w)].model, t->dev_milli, &s);
+		add_device(c, queue, c->model.dev[n->first_dev + (uint32_t)__builtin_ctzll(w)].model, t->dev_milli,
+		        &s);
 	finish(c, j, t->cpu, t->mem, &s, ret);
 }
 
@@ -105,7 +106,8 @@ void wz_charge_on(const struct wz_core *c, uint32_t slot, uint32_t node, struct 
 		struct devices d = {0};
 		if (i > n->first_dev && model == c->model.dev[i - 1].model)
 			continue;
-		need = wz_shape_need(s, model < c->catalogue.n ? &c->catalogue.model[model] : NULL, c->model.dev[i].mem);
+		need = wz_shape_need(
+		        s, model < c->catalogue.n ? &c->catalogue.model[model] : NULL, c->model.dev[i].mem);
 		if (!need.ok || !wz_model_set_has(&s->allowed, model))
 			continue;
 		add_device(c, queue, model, (int64_t)need.count * need.milli, &d);
@@ -123,8 +125,8 @@ void wz_charge_on(const struct wz_core *c, uint32_t slot, uint32_t node, struct 
 
 /* ---- whether ---- */
 
-static uint8_t block(struct wz_blocker *b, enum wz_reason why, uint32_t queue, unsigned dim, int64_t used, int64_t ask,
-        int64_t limit)
+static uint8_t block(struct wz_blocker *b, enum wz_reason why, uint32_t queue, unsigned dim, int64_t used,
+        int64_t ask, int64_t limit)
 {
 	*b = (struct wz_blocker){
 	        .reason = (uint8_t)why, .queue = queue, .dim = dim, .used = used, .ask = ask, .limit = limit};
@@ -139,7 +141,8 @@ static int64_t kept_for_others(const struct wz_core *c, uint32_t q, unsigned d)
 
 	for (uint32_t s = t->q[t->q[q].parent].first_child; s != WZ_ID_NONE; s = t->q[s].next_sibling) {
 		const struct wz_queue *k = &t->q[s];
-		int64_t left = k->lend[d] == WZ_NO_LIMIT ? 0 : k->guaranteed[d] - k->lend[d] - t->acc[k->account].used[d];
+		int64_t left =
+		        k->lend[d] == WZ_NO_LIMIT ? 0 : k->guaranteed[d] - k->lend[d] - t->acc[k->account].used[d];
 		if (s != q && left > 0)
 			sum = wz_sat_add(sum, left);
 	}
@@ -167,30 +170,25 @@ static uint8_t check_dim(const struct wz_core *c, uint32_t q, unsigned d, int64_
 	return WZ_REASON_NONE;
 }
 
-uint8_t wz_quota_check(const struct wz_core *c, uint32_t slot, const struct wz_charge *add, struct wz_blocker *ret)
+/* Limits of the user, and of the job, in the queue of the account. */
+static uint8_t check_own(
+        const struct wz_core *c, uint32_t slot, uint32_t a, unsigned d, int64_t ask, struct wz_blocker *ret)
 {
 	const struct wz_queues *t = &c->queues;
+	const struct wz_queue *k = &t->q[t->acc[a].queue];
+	int64_t held = t->current.slot == slot ? t->current.held.v[d] : 0;
 
-	for (uint32_t a = c->jobs.job[slot].account; a != WZ_ID_NONE; a = t->acc[a].up) {
-		uint32_t q = t->acc[a].queue;
-		const struct wz_queue *k = &t->q[q];
-		for (uint32_t w = add->set; w; w &= w - 1) {
-			unsigned d = (unsigned)__builtin_ctz(w);
-			int64_t held = t->current.slot == slot ? t->current.held.v[d] : 0;
-			uint8_t why = check_dim(c, q, d, add->v[d], ret);
-			if (why)
-				return why;
-			if (wz_sat_add(t->acc[a].used[d], add->v[d]) > k->user_limit[d])
-				return block(ret, WZ_REASON_USER_LIMIT, q, d, t->acc[a].used[d], add->v[d], k->user_limit[d]);
-			if (wz_sat_add(held, add->v[d]) > k->job_limit[d])
-				return block(ret, WZ_REASON_JOB_LIMIT, q, d, held, add->v[d], k->job_limit[d]);
-		}
-	}
+	if (wz_sat_add(t->acc[a].used[d], ask) > k->user_limit[d])
+		return block(
+		        ret, WZ_REASON_USER_LIMIT, t->acc[a].queue, d, t->acc[a].used[d], ask, k->user_limit[d]);
+	if (wz_sat_add(held, ask) > k->job_limit[d])
+		return block(ret, WZ_REASON_JOB_LIMIT, t->acc[a].queue, d, held, ask, k->job_limit[d]);
 	return WZ_REASON_NONE;
 }
 
 /* Spent and claimed by what runs, and what the job may still take by its time limit, in milli of the unit. */
-static uint8_t check_budget(const struct wz_core *c, uint32_t q, const struct wz_charge *least, struct wz_blocker *ret)
+static uint8_t check_budget(
+        const struct wz_core *c, uint32_t q, const struct wz_charge *least, struct wz_blocker *ret)
 {
 	const struct wz_queue *k = &c->queues.q[q];
 	const int64_t *used = c->queues.acc[k->account].used;
@@ -210,31 +208,128 @@ static uint8_t check_budget(const struct wz_core *c, uint32_t q, const struct wz
 	return WZ_REASON_NONE;
 }
 
+uint8_t wz_quota_check(const struct wz_core *c, uint32_t slot, const struct wz_charge *add, struct wz_blocker *ret)
+{
+	const struct wz_queues *t = &c->queues;
+
+	for (uint32_t a = c->jobs.job[slot].account; a != WZ_ID_NONE; a = t->acc[a].up) {
+		if (check_budget(c, t->acc[a].queue, add, ret))
+			return ret->reason;
+		for (uint32_t w = add->set; w; w &= w - 1) {
+			unsigned d = (unsigned)__builtin_ctz(w);
+			if (check_dim(c, t->acc[a].queue, d, add->v[d], ret) ||
+			        check_own(c, slot, a, d, add->v[d], ret))
+				return ret->reason;
+		}
+	}
+	return WZ_REASON_NONE;
+}
+
+/* Of what is counted by model, what the job takes wherever it is placed: all models that it allows, and that are there,
+ * are in the set. */
+static bool always_counts(const struct wz_core *c, const struct wz_shape *s, unsigned d)
+{
+	bool any = false;
+
+	for (uint32_t m = 0; m < c->catalogue.n; m++) {
+		if (!c->model.supply[m].devices || !wz_model_set_has(&s->allowed, m))
+			continue;
+		if (!wz_model_set_has(&c->queues.dim_set[d], m))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+static int64_t least_price(const struct wz_core *c, uint32_t queue, const struct wz_shape *s)
+{
+	int64_t least = INT64_MAX;
+
+	for (uint32_t m = 0; m < c->catalogue.n; m++)
+		if (c->model.supply[m].devices && wz_model_set_has(&s->allowed, m)) {
+			int64_t p = price_of(c, queue, (uint16_t)m);
+			least = p < least ? p : least;
+		}
+	return least == INT64_MAX ? 0 : least;
+}
+
+/* The least that the tasks which it still needs take together, wherever they are placed. */
+static void least_of(const struct wz_core *c, uint32_t slot, struct wz_charge *ret)
+{
+	const struct wz_job *j = &c->jobs.job[slot];
+	const struct wz_shape *s = &c->shapes.shape[j->shape];
+	uint32_t more = j->tasks_min > j->placed + j->done ? j->tasks_min - j->placed - j->done : 1;
+	struct devices d = {.gpu = s->count ? wz_shape_gpu_milli(s) : s->cu_milli || s->dev_mem_total};
+
+	d.price = d.gpu ? d.gpu * least_price(c, c->queues.acc[j->account].queue, s) : 0;
+	for (unsigned k = WZ_DIM_MODELS; d.gpu && k < c->queues.n_dims; k++)
+		if (always_counts(c, s, k)) {
+			d.set |= 1u << k;
+			d.models[k] = d.gpu;
+		}
+	finish(c, j, s->cpu, s->mem, &d, ret);
+	for (uint32_t w = ret->set; w; w &= w - 1)
+		ret->v[__builtin_ctz(w)] = wz_sat_mul(ret->v[__builtin_ctz(w)], more);
+}
+
 uint8_t wz_quota_quick(const struct wz_core *c, uint32_t slot, struct wz_blocker *ret)
 {
 	const struct wz_queues *t = &c->queues;
 	const struct wz_job *j = &c->jobs.job[slot];
-	const struct wz_shape *s = &c->shapes.shape[j->shape];
-	uint32_t more = j->tasks_min > j->placed + j->done ? j->tasks_min - j->placed - j->done : 0;
-	struct devices d = {.gpu = s->count ? wz_shape_gpu_milli(s) : s->cu_milli || s->dev_mem_total};
-	struct wz_charge one, all;
+	struct wz_charge all;
 
 	ret->reason = WZ_REASON_NONE;
-	if (more == 0)
-		more = 1;
-	d.price = d.gpu * price_of(c, t->acc[j->account].queue, WZ_MODEL_NONE);
-	finish(c, j, s->cpu, s->mem, &d, &one);
-	all = one;
-	for (uint32_t w = one.set; w; w &= w - 1)
-		all.v[__builtin_ctz(w)] = wz_sat_mul(one.v[__builtin_ctz(w)], more);
+	least_of(c, slot, &all);
 	for (uint32_t a = j->account; a != WZ_ID_NONE; a = t->acc[a].up) {
 		uint32_t q = t->acc[a].queue, max = t->q[q].rules.user_running;
 		if (max && j->placed == 0 && t->acc[a].started >= max)
 			return block(ret, WZ_REASON_USER_JOBS, q, 0, t->acc[a].started, 1, max);
-		if (check_budget(c, q, &all, ret))
-			return ret->reason;
 	}
 	return wz_quota_check(c, slot, &all, ret);
+}
+
+static void tell(const struct wz_core *c, const struct wz_blocker *b, struct wz_rule_blocker *ret)
+{
+	struct wz_str queue = wz_strtab_get(&c->model.names, c->queues.q[b->queue].name),
+	              what = b->reason == WZ_REASON_USER_JOBS ? WZ_STR("jobs") : wz_dim_name(c, b->dim);
+
+	*ret = (struct wz_rule_blocker){.reason = (enum wz_reason)b->reason,
+	        .mem = b->dim == WZ_DIM_MEM && b->reason != WZ_REASON_USER_JOBS,
+	        .used = b->used,
+	        .ask = b->ask,
+	        .limit = b->limit};
+	memcpy(ret->queue, queue.ptr, queue.len < sizeof(ret->queue) ? queue.len : sizeof(ret->queue) - 1);
+	memcpy(ret->what, what.ptr, what.len < sizeof(ret->what) ? what.len : sizeof(ret->what) - 1);
+}
+
+uint32_t wz_quota_list(struct wz_core *c, uint32_t slot, struct wz_rule_blocker *ret, uint32_t max)
+{
+	struct wz_queues *t = &c->queues;
+	const struct wz_job *j = &c->jobs.job[slot];
+	struct wz_charge all;
+	uint32_t n = 0;
+
+	if (t->n == 0 || j->account == WZ_ID_NONE)
+		return 0;
+	wz_quota_capacity(c);
+	least_of(c, slot, &all);
+	for (uint32_t a = j->account; a != WZ_ID_NONE && n < max; a = t->acc[a].up) {
+		uint32_t q = t->acc[a].queue, most = t->q[q].rules.user_running;
+		struct wz_blocker b = {0};
+		wz_account_now(c, t->q[q].account);
+		if (most && j->placed == 0 && t->acc[a].started >= most) {
+			block(&b, WZ_REASON_USER_JOBS, q, 0, t->acc[a].started, 1, most);
+			tell(c, &b, &ret[n++]);
+		}
+		if (n < max && check_budget(c, q, &all, &b))
+			tell(c, &b, &ret[n++]);
+		for (uint32_t w = all.set; w && n < max; w &= w - 1) {
+			unsigned d = (unsigned)__builtin_ctz(w);
+			if (check_dim(c, q, d, all.v[d], &b) || check_own(c, slot, a, d, all.v[d], &b))
+				tell(c, &b, &ret[n++]);
+		}
+	}
+	return n;
 }
 
 void wz_quota_capacity(struct wz_core *c)
@@ -278,7 +373,8 @@ struct wz_str wz_dim_name(const struct wz_core *c, uint32_t dim)
 		for (unsigned k = 0; k < WZ_ARRAY_LEN(all); k++)
 			for (uint32_t i = 0; i < all[k]->n; i++)
 				if (all[k]->a[i].what == WZ_WHAT_MODEL &&
-				        memcmp(&all[k]->a[i].set, &c->queues.dim_set[dim], sizeof(all[k]->a[i].set)) == 0)
+				        memcmp(&all[k]->a[i].set, &c->queues.dim_set[dim],
+				                sizeof(all[k]->a[i].set)) == 0)
 					return wz_str(all[k]->a[i].name);
 	}
 	return WZ_STR("?");
@@ -294,7 +390,8 @@ bool wz_queue_preemptible(const struct wz_core *c, uint32_t slot)
 	for (uint32_t q = leaf; q != WZ_ID_NONE; q = c->queues.q[q].parent)
 		if (!c->queues.q[q].rules.preemptible)
 			return false;
-	return leaf == WZ_ID_NONE || wz_queue_checkpoint(c, leaf, j->time_limit_us, &j->preempt) != WZ_MISSING_FIXED;
+	return leaf == WZ_ID_NONE ||
+	       wz_queue_checkpoint(c, leaf, j->time_limit_us, &j->preempt) != WZ_MISSING_FIXED;
 }
 
 /* The two queues below the lowest one that has both jobs. */
@@ -319,7 +416,8 @@ bool wz_queue_may_reclaim(const struct wz_core *c, uint32_t victim_slot, uint32_
 	uint32_t from, to;
 	bool borrowed = false;
 
-	if (t->n == 0 || v->account == WZ_ID_NONE || j->account == WZ_ID_NONE || !wz_queue_preemptible(c, victim_slot) ||
+	if (t->n == 0 || v->account == WZ_ID_NONE || j->account == WZ_ID_NONE ||
+	        !wz_queue_preemptible(c, victim_slot) ||
 	        !fork_of(c, t->acc[v->account].queue, t->acc[j->account].queue, &from, &to))
 		return false;
 	for (uint32_t i = 0; i < v->tasks_max; i++) {

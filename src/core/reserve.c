@@ -85,7 +85,8 @@ static int set(struct wz_core *c, struct wz_str name, struct wz_str text, struct
 		e = wz_grow(&c->mem, &s->r, &s->cap, s->n + 1, sizeof(*s->r));
 	if (e < 0) {
 		wz_mem_free(&c->mem, r.node_name, r.rules.n_nodes * sizeof(uint32_t));
-		return wz_err_set(err, e, e == -ENOMEM ? "OutOfMemory" : "TooMany", WZ_STR("no room for a reservation"));
+		return wz_err_set(
+		        err, e, e == -ENOMEM ? "OutOfMemory" : "TooMany", WZ_STR("no room for a reservation"));
 	}
 	if (i != WZ_ID_NONE)
 		drop(c, i);
@@ -102,8 +103,9 @@ int wz_reservation_set(struct wz_core *c, const struct wz_event *e, struct wz_er
 
 int wz_reservation_restore(struct wz_core *c, struct wz_str name, struct wz_str rules, struct wz_err *err)
 {
-	return find(c, name) == WZ_ID_NONE ? set(c, name, rules, err)
-	                                   : wz_err_set(err, -EINVAL, "BadName", WZ_STR("a reservation is there twice"));
+	return find(c, name) == WZ_ID_NONE
+	               ? set(c, name, rules, err)
+	               : wz_err_set(err, -EINVAL, "BadName", WZ_STR("a reservation is there twice"));
 }
 
 int wz_reservation_remove(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
@@ -111,7 +113,8 @@ int wz_reservation_remove(struct wz_core *c, const struct wz_event *e, struct wz
 	uint32_t i = find(c, e->u.rules.name);
 
 	if (i == WZ_ID_NONE)
-		return wz_err_set(err, -ENOENT, "NoSuchReservation", WZ_STR("there is no reservation of that name"));
+		return wz_err_set(
+		        err, -ENOENT, "NoSuchReservation", WZ_STR("there is no reservation of that name"));
 	drop(c, i);
 	return 0;
 }
@@ -176,7 +179,10 @@ static int add_nodes(struct wz_core *c, uint32_t i)
 }
 
 /* What of a node is free when the reservation begins. */
-struct room { int32_t whole, held; int64_t cpu, mem; };
+struct room {
+	int32_t whole, held;
+	int64_t cpu, mem;
+};
 
 static bool of_model(const struct wz_core *c, const struct wz_reserve_rules *v, const struct wz_node *n)
 {
@@ -226,7 +232,11 @@ static int add_devices(struct wz_core *c, uint32_t i, struct room *room)
 		uint32_t node = m->by_rank[k];
 		const struct wz_node *n = &m->node[node];
 		int32_t give = left < room[node].whole ? (int32_t)left : room[node].whole;
-		struct wz_entry e = {.from_us = v->from_us, .to_us = v->to_us, .firm = true, .reservation = i, .tasks = INT32_MAX};
+		struct wz_entry e = {.from_us = v->from_us,
+		        .to_us = v->to_us,
+		        .firm = true,
+		        .reservation = i,
+		        .tasks = INT32_MAX};
 		if (!of_model(c, v, n) || !WZ_NODE_USABLE(n) || (give <= 0 && there >= left))
 			continue;
 		give = give > 0 ? give : 0;

@@ -32,8 +32,8 @@ bool wz_queue_name_ok(struct wz_str s)
 		return false;
 	for (size_t i = 0; i < s.len; i++) {
 		char ch = s.ptr[i];
-		if (!((ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') || ch == '.' ||
-		            ch == '_' || ch == '-'))
+		if (!((ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') ||
+		            ch == '.' || ch == '_' || ch == '-'))
 			return false;
 	}
 	return true;
@@ -48,9 +48,10 @@ static int amount_value(struct entry *x, struct wz_str pair, struct wz_str v, st
 	uint64_t n = 0;
 	int r = a->what == WZ_WHAT_MEM ? wz_bytes_parse(v, &n, NULL) : wz_milli_parse(v, &n, NULL);
 
-	if (r < 0)
-		return bad(x, pair, a->what == WZ_WHAT_MEM ? "an amount of memory, such as mem:512Gi"
-		                                           : "an amount, such as a100:8 or cpu:64");
+	if (r < 0 || (a->what == WZ_WHAT_MEM && n && n < WZ_MI))
+		return bad(x, pair,
+		        a->what == WZ_WHAT_MEM ? "an amount of memory, such as mem:512Gi"
+		                               : "an amount, such as a100:8 or cpu:64");
 	if (a->what == WZ_WHAT_MEM)
 		n >>= 20;
 	if (n > (uint64_t)WZ_AMOUNT_MAX)
@@ -172,11 +173,20 @@ static int set_parent(struct entry *x, struct wz_str v)
 {
 	return wz_str_eq(v, WZ_STR("root")) ? 0 : set_name(x, v, Q(x)->parent);
 }
-static void put_parent(const void *r, struct wz_buf *b) { wz_buf_addz(b, R(r)->parent); }
+static void put_parent(const void *r, struct wz_buf *b)
+{
+	wz_buf_addz(b, R(r)->parent);
+}
 
 #define AMOUNTS(field) \
-	static int set_##field(struct entry *x, struct wz_str v) { return set_amounts(x, v, &Q(x)->field); } \
-	static void put_##field(const void *r, struct wz_buf *b) { put_amounts(&R(r)->field, b); }
+	static int set_##field(struct entry *x, struct wz_str v) \
+	{ \
+		return set_amounts(x, v, &Q(x)->field); \
+	} \
+	static void put_##field(const void *r, struct wz_buf *b) \
+	{ \
+		put_amounts(&R(r)->field, b); \
+	}
 AMOUNTS(guaranteed)
 AMOUNTS(limit)
 AMOUNTS(borrow)
@@ -197,7 +207,10 @@ static int set_price(struct entry *x, struct wz_str v)
 		Q(x)->price = a;
 	return r;
 }
-static void put_price(const void *r, struct wz_buf *b) { put_amounts(&R(r)->price, b); }
+static void put_price(const void *r, struct wz_buf *b)
+{
+	put_amounts(&R(r)->price, b);
+}
 
 static int set_weight(struct entry *x, struct wz_str v)
 {
@@ -241,8 +254,8 @@ static int set_priority(struct entry *x, struct wz_str v)
 		if (v.ptr[i] != '.' || v.ptr[i + 1] != '.')
 			continue;
 		if (wz_str_parse_i64((struct wz_str){v.ptr, i}, &lo) < 0 ||
-		        wz_str_parse_i64((struct wz_str){v.ptr + i + 2, v.len - i - 2}, &hi) < 0 || lo < INT32_MIN ||
-		        hi > INT32_MAX || lo > hi)
+		        wz_str_parse_i64((struct wz_str){v.ptr + i + 2, v.len - i - 2}, &hi) < 0 ||
+		        lo < INT32_MIN || hi > INT32_MAX || lo > hi)
 			break;
 		Q(x)->priority_min = (int32_t)lo;
 		Q(x)->priority_max = (int32_t)hi;
@@ -428,9 +441,11 @@ static int parse(struct wz_str text, const struct wz_rules_key *names, const str
 		while (names[i].name && !wz_str_eq(key, wz_str(names[i].name)))
 			i++;
 		if (!value.ptr)
-			return wz_err_set(x->err, -EINVAL, "BadRules", WZ_STR("\""), e, WZ_STR("\" is not key=value"));
+			return wz_err_set(
+			        x->err, -EINVAL, "BadRules", WZ_STR("\""), e, WZ_STR("\" is not key=value"));
 		if (!names[i].name)
-			return wz_err_set(x->err, -EINVAL, "UnknownKey", WZ_STR("there is no rule \""), key, WZ_STR("\""));
+			return wz_err_set(
+			        x->err, -EINVAL, "UnknownKey", WZ_STR("there is no rule \""), key, WZ_STR("\""));
 		x->key = names[i].name;
 		if (seen >> i & 1)
 			return wz_err_set(x->err, -EINVAL, "Conflict", key, WZ_STR(" is given twice"));
@@ -461,7 +476,8 @@ static void format(const void *rules, const struct wz_rules_key *names, const st
 	}
 }
 
-int wz_queue_rules_parse(struct wz_str text, const struct wz_catalogue *c, struct wz_queue_rules *ret, struct wz_err *err)
+int wz_queue_rules_parse(
+        struct wz_str text, const struct wz_catalogue *c, struct wz_queue_rules *ret, struct wz_err *err)
 {
 	struct wz_queue_rules q;
 	struct entry x = {.rules = &q, .c = c, .err = err};
@@ -491,10 +507,22 @@ static int set_time(struct entry *x, struct wz_str v, uint64_t *ret)
 		return bad(x, v, "a time in microseconds");
 	return 0;
 }
-static int set_from(struct entry *x, struct wz_str v) { return set_time(x, v, &V(x)->from_us); }
-static int set_to(struct entry *x, struct wz_str v) { return set_time(x, v, &V(x)->to_us); }
-static void put_from(const void *r, struct wz_buf *b) { wz_buf_add_u64(b, W(r)->from_us); }
-static void put_to(const void *r, struct wz_buf *b) { wz_buf_add_u64(b, W(r)->to_us); }
+static int set_from(struct entry *x, struct wz_str v)
+{
+	return set_time(x, v, &V(x)->from_us);
+}
+static int set_to(struct entry *x, struct wz_str v)
+{
+	return set_time(x, v, &V(x)->to_us);
+}
+static void put_from(const void *r, struct wz_buf *b)
+{
+	wz_buf_add_u64(b, W(r)->from_us);
+}
+static void put_to(const void *r, struct wz_buf *b)
+{
+	wz_buf_add_u64(b, W(r)->to_us);
+}
 
 static int set_nodes(struct entry *x, struct wz_str v)
 {
@@ -545,20 +573,29 @@ static int set_type(struct entry *x, struct wz_str v)
 	memcpy(V(x)->type, a.name, sizeof(a.name));
 	return 0;
 }
-static void put_type(const void *r, struct wz_buf *b) { wz_buf_addz(b, W(r)->type); }
+static void put_type(const void *r, struct wz_buf *b)
+{
+	wz_buf_addz(b, W(r)->type);
+}
 
 static int set_queue(struct entry *x, struct wz_str v)
 {
 	V(x)->queue = v;
 	return wz_queue_name_ok(v) ? 0 : bad(x, v, "a name of a queue");
 }
-static void put_queue(const void *r, struct wz_buf *b) { wz_buf_add(b, W(r)->queue); }
+static void put_queue(const void *r, struct wz_buf *b)
+{
+	wz_buf_add(b, W(r)->queue);
+}
 static int set_user(struct entry *x, struct wz_str v)
 {
 	V(x)->user = v;
 	return v.len && v.len <= 256 ? 0 : bad(x, v, "a user");
 }
-static void put_user(const void *r, struct wz_buf *b) { wz_buf_add(b, W(r)->user); }
+static void put_user(const void *r, struct wz_buf *b)
+{
+	wz_buf_add(b, W(r)->user);
+}
 
 const struct wz_rules_key wz_reserve_keys[] = {
         {"from", "TIME", "when it begins"},
@@ -574,7 +611,8 @@ static const struct key reserve_key[] = {{set_from, put_from}, {set_to, put_to},
         {set_gpus, put_gpus}, {set_type, put_type}, {set_queue, put_queue}, {set_user, put_user}};
 _Static_assert(WZ_ARRAY_LEN(reserve_key) + 1 == WZ_ARRAY_LEN(wz_reserve_keys), "one row each");
 
-int wz_reserve_rules_parse(struct wz_str text, const struct wz_catalogue *c, struct wz_reserve_rules *ret, struct wz_err *err)
+int wz_reserve_rules_parse(
+        struct wz_str text, const struct wz_catalogue *c, struct wz_reserve_rules *ret, struct wz_err *err)
 {
 	struct wz_reserve_rules v;
 	struct entry x = {.rules = &v, .c = c, .err = err};
@@ -586,7 +624,8 @@ int wz_reserve_rules_parse(struct wz_str text, const struct wz_catalogue *c, str
 	if (r < 0)
 		return r;
 	if (v.to_us <= v.from_us)
-		return wz_err_set(err, -EINVAL, "BadRules", WZ_STR("a reservation ends after it begins: from= and to="));
+		return wz_err_set(
+		        err, -EINVAL, "BadRules", WZ_STR("a reservation ends after it begins: from= and to="));
 	if ((v.n_nodes != 0) == (v.gpus != 0))
 		return wz_err_set(err, -EINVAL, "BadRules", WZ_STR("a reservation has either nodes= or gpus="));
 	if (v.gpus && !v.queue.len && !v.user.len)

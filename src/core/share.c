@@ -170,7 +170,8 @@ void wz_share_queue(const struct wz_core *c, uint32_t id, uint32_t class_id, boo
 	if (*ret_needy)
 		return;
 	for (unsigned r = 0; r < WZ_SHARE_DIMS; r++) {
-		uint64_t s = part_of(c, level(c, a, r) - (r == WZ_DIM_GPU ? q->guaranteed_gpu : q->guaranteed[r]), r);
+		uint64_t s =
+		        part_of(c, level(c, a, r) - (r == WZ_DIM_GPU ? q->guaranteed_gpu : q->guaranteed[r]), r);
 		most = s > most ? s : most;
 	}
 	*ret_key = wz_umuldiv(most, 1000, q->rules.weight_milli);

@@ -951,7 +951,8 @@ static void read_one_account(struct import *m)
 	io_u32(&m->x, &a.queue);
 	io_str(&m->x, &user);
 	io_past(&m->x, &a);
-	want(&m->x, a.queue < c->queues.n && a.past_ms <= c->now_us / 1000, "an account is of no queue, or of the future");
+	want(&m->x, a.queue < c->queues.n && a.past_ms <= c->now_us / 1000,
+	        "an account is of no queue, or of the future");
 	if (!ok(m) || (m->r = intern(c, user, &a.user)) < 0)
 		return;
 	m->r = wz_account_make(c, a.queue, a.user == WZ_ID_NONE ? WZ_USER_NOBODY : a.user, &id);
@@ -1015,7 +1016,8 @@ static void read_job(struct import *m, uint32_t at, uint64_t *last_seq)
 	m->r = intern(c, extra.user, &r.user);
 	r.account = WZ_ID_NONE;
 	if (m->r == 0 && extra.leaf)
-		m->r = wz_account_make(c, extra.leaf - 1, r.user == WZ_ID_NONE ? WZ_USER_NOBODY : r.user, &r.account);
+		m->r = wz_account_make(
+		        c, extra.leaf - 1, r.user == WZ_ID_NONE ? WZ_USER_NOBODY : r.user, &r.account);
 	if (m->r == 0)
 		m->r = wz_order_class(c, r.shape, r.tasks_min, r.tasks_max, r.priority, r.account, &class_id);
 	if (m->r == 0)

@@ -53,7 +53,8 @@ static void settle(struct wz_core *c, struct wz_queue *q)
 		}
 		if (q->n_heap)
 			sift_down(c, q, 0);
-		if (q->n_heap && heap[0] == top && c->order.cls[top].cursor != WZ_ID_NONE && !c->order.cls[top].blocked)
+		if (q->n_heap && heap[0] == top && c->order.cls[top].cursor != WZ_ID_NONE &&
+		        !c->order.cls[top].blocked)
 			break;
 	}
 	q->best = q->n_heap ? heap[0] : WZ_ID_NONE;
