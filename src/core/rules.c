@@ -83,7 +83,7 @@ static int amount_model(struct entry *x, struct wz_str what, struct wz_amount *a
 
 static bool same_what(const struct wz_amount *a, const struct wz_amount *b)
 {
-	return a->what == b->what && strcmp(a->name, b->name) == 0;
+	return a->what == b->what && wz_str_eq(wz_str(a->name), wz_str(b->name));
 }
 
 static int set_amounts(struct entry *x, struct wz_str v, struct wz_amounts *ret)

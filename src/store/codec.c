@@ -60,8 +60,8 @@ static const struct field telemetry[] = {F("node", T_U32, telemetry.node), F("in
         F("temp_c", T_U8, telemetry.temp_c), {0}};
 static const struct field submitted[] = {F("job", T_U64, submit.job), F("user", T_STR, submit.user),
         F("queue", T_STR, submit.queue), F("priority", T_I32, submit.priority),
-        F("profile", T_PROFILE, submit.profile), F("held", T_BOOL, submit.held),
-        F("p50", T_U64, submit.p50_us), F("p80", T_U64, submit.p80_us), F("p95", T_U64, submit.p95_us), {0}};
+        F("profile", T_PROFILE, submit.profile), F("held", T_BOOL, submit.held), F("p50", T_U64, submit.p50_us),
+        F("p80", T_U64, submit.p80_us), F("p95", T_U64, submit.p95_us), {0}};
 static const struct field edited[] = {
         F("job", T_U64, edit.job), F("priority", T_I32, edit.priority), F("profile", T_PROFILE, edit.profile), {0}};
 static const struct field job[] = {F("job", T_U64, job.job), {0}};
