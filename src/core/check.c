@@ -162,6 +162,9 @@ static int check_sum(struct wz_core *c, struct wz_err *err)
 		sum += wz_demand_refused_hash(k, d->refused[k]);
 	for (uint32_t i = 0; i < d->n_stated; i++)
 		sum += wz_hash_u64(c->shape_hash[d->stated[i].shape] + i, d->stated[i].weight);
+	sum += wz_queues_sum(c);
+	for (uint32_t i = 0; i < c->reservations.n; i++)
+		sum += wz_reservation_hash(c, i);
 	for (uint32_t i = 0; i < c->order.n; i++) {
 		uint8_t reason = c->order.cls[i].reason;
 		uint64_t all = c->sum;
@@ -199,5 +202,7 @@ int wz_core_check(struct wz_core *c, struct wz_err *err)
 	for (uint32_t i = 0; i < c->n_recut; i++)
 		if (wz_inflight_find(c, c->recut[i].effect) == WZ_ID_NONE)
 			return broken(err, "I3", "a cut without a deadline, effect", c->recut[i].effect);
+	if (wz_queues_check(c, err) < 0)
+		return -EUCLEAN;
 	return check_sum(c, err);
 }

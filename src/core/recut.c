@@ -261,7 +261,7 @@ int wz_recut_propose(struct wz_core *c, struct wz_plan *plan)
 	for (uint32_t i = 0; r == 0 && cards && i < c->order.n_active; i++) {
 		const struct wz_class *cl = &c->order.cls[c->order.active[i]];
 		const struct wz_shape *s = &c->shapes.shape[cl->shape];
-		if (cl->blocked && s->count)
+		if (cl->planning && s->count && (cl->why == WZ_REASON_RESOURCES || cl->why == WZ_REASON_GANG))
 			r = propose_for(c, cl, plan);
 	}
 	return r;
