@@ -797,6 +797,11 @@ void wz_api_free(struct wz_api *a)
 	unref(a);
 }
 
+void wz_api_set_rates(struct wz_api *a, const struct wz_limit_rate rate[4])
+{
+	memcpy(a->cfg.rate, rate, sizeof a->cfg.rate);
+}
+
 struct wz_http_server *wz_api_http(struct wz_api *a)
 {
 	return a->http;

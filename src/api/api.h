@@ -63,6 +63,9 @@ void wz_api_drain(struct wz_api *a); /* event streams end, then wz_http_drain */
 /* Accepts NULL. Calls that are not answered yet stay valid: each still wants its answer, which goes nowhere. */
 void wz_api_free(struct wz_api *a);
 
+/* What takes effect at a reload. */
+void wz_api_set_rates(struct wz_api *a, const struct wz_limit_rate rate[4]);
+
 struct wz_http_server *wz_api_http(struct wz_api *a);
 struct wz_hub *wz_api_hub(struct wz_api *a);
 struct wz_metrics *wz_api_metrics(struct wz_api *a); /* add the body's own tables here */

@@ -42,6 +42,15 @@ struct wz_auth_config {
 };
 
 struct wz_auth;
+/* Who else is an admin, and what other local users are: set at the start and at each reload. The arrays are copied. */
+struct wz_auth_roles {
+	const uid_t *uids;
+	const gid_t *gids;
+	uint32_t n_uids, n_gids;
+	enum wz_role local_role;
+};
+#define WZ_AUTH_ADMINS_MAX 256u
+int wz_auth_set_roles(struct wz_auth *a, const struct wz_auth_roles *r); /* 0; -E2BIG: more than 256 of a kind */
 /* -ENOMEM; errors of wz_auth_reload. The path is copied. */
 int wz_auth_new(const struct wz_auth_config *c, const struct wz_mem *mem, struct wz_auth **ret, struct wz_err *err);
 void wz_auth_free(struct wz_auth *a); /* accepts NULL */

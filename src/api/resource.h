@@ -257,6 +257,14 @@ struct wz_api_submitted {
 	struct wz_strs warnings;
 };
 
+struct wz_api_audit_line { /* of GET /v1/audit */
+	int64_t time_us, uid;
+	struct wz_str user, verb, target, outcome, from;
+};
+struct wz_api_reloaded {
+	struct wz_strs changed; /* sections that differ and took effect */
+	struct wz_strs restart; /* those that need a restart */
+};
 struct wz_api_snapshot {
 	struct wz_str id;
 	int64_t have; /* bytes that are there */
@@ -278,7 +286,8 @@ struct wz_api_event {
 
 extern const struct wz_api_type wz_type_task, wz_type_job, wz_type_attempt, wz_type_blocker, wz_type_remedy,
         wz_type_why, wz_type_device, wz_type_node, wz_type_queue, wz_type_reservation, wz_type_usage, wz_type_check,
-        wz_type_info, wz_type_whoami, wz_type_submitted, wz_type_snapshot, wz_type_event;
+        wz_type_info, wz_type_whoami, wz_type_submitted, wz_type_snapshot, wz_type_event, wz_type_audit_line,
+        wz_type_reloaded;
 extern const struct wz_api_type wz_type_piece, wz_type_board_device, wz_type_board_node, wz_type_board_job,
         wz_type_expected, wz_type_board, wz_type_span, wz_type_session_link;
 
@@ -431,6 +440,10 @@ struct wz_api_events_query { /* of the stream; answered by hub.c */
 	struct wz_strs type;
 	bool set_after;
 };
+struct wz_api_audit_query {
+	int64_t since_us;
+	uint32_t limit; /* 0: 1000 */
+};
 struct wz_api_timeline_query {
 	int64_t since_us; /* 0: a day ago */
 	uint32_t limit;
@@ -448,7 +461,8 @@ struct wz_api_nothing {
 extern const struct wz_api_type wz_type_submit, wz_type_job_query, wz_type_job_ref, wz_type_job_cancel,
         wz_type_job_hold, wz_type_job_signal, wz_type_job_edit, wz_type_job_report, wz_type_job_logs,
         wz_type_node_ref, wz_type_node_drain, wz_type_device_query, wz_type_queue_set, wz_type_name_ref,
-        wz_type_reservation_set, wz_type_usage_query, wz_type_events_query, wz_type_snapshot_put, wz_type_nothing;
+        wz_type_reservation_set, wz_type_usage_query, wz_type_audit_query, wz_type_events_query, wz_type_snapshot_put,
+        wz_type_nothing;
 extern const struct wz_api_type wz_type_board_query, wz_type_timeline_query, wz_type_session_open, wz_type_login;
 
 #endif

@@ -95,7 +95,9 @@ const struct wz_route wz_routes[] = {
 	 .summary = "The daemon and its cluster at a glance"},
 	{GET, .pattern = "/v1/doctor", OP(doctor), ADMIN, TAKES(nothing), LISTS(check, "checks"), .cost = 5,
 	 .summary = "Check everything that can be checked live"},
-	{POST, .pattern = "/v1/reload", OP(reload), ADMIN, TAKES(nothing), DONE, .cost = 1,
+	{GET, .pattern = "/v1/audit", OP(audit_list), ADMIN, TAKES(audit_query), LISTS(audit_line, "audit"), .cost = 5,
+	 .summary = "Who changed what, and was refused what"},
+	{POST, .pattern = "/v1/reload", OP(reload), ADMIN, TAKES(nothing), GIVES(reloaded), .changes = true, .cost = 1,
 	 .summary = "Read the configuration again"},
 	/* The API's own. */
 	{GET, .pattern = "/v1/whoami", OWN("whoami"), ANYBODY, TAKES(nothing), GIVES(whoami), .cost = 1,

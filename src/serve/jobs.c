@@ -34,7 +34,6 @@ static const char *not_yet(const struct wz_api_submit *r)
 	       : r->stdout_path.len ? "stdout_path"
 	       : r->stderr_path.len ? "stderr_path"
 	       : r->image.len       ? "image"
-	       : r->notify.len      ? "notify"
 	       : r->git_diff.len    ? "git_diff"
 	       : r->pty             ? "pty"
 	                            : NULL;
@@ -61,6 +60,8 @@ static bool check(struct serve *s, struct wz_api_call *c, const struct wz_api_su
 		refuse(c, -EPERM, "NotAdmin", "users may only lower their priority", "priority");
 	else if (wz_profile_parse(rq->profile, wz_core_catalogue(s->core), p, &err) < 0)
 		wz_api_fail_field(c, &err, "profile");
+	else if (wz_config_check_notify(s->conf, wz_str(who->name), rq->notify, &err) < 0)
+		wz_api_fail_field(c, &err, "notify");
 	else if (wz_store_ready(s->store, &err) < 0)
 		wz_api_fail(c, &err);
 	else

@@ -9,6 +9,9 @@
 #include "api/api.h"
 #include "os/loop.h"
 #include "os/sock.h"
+#include "serve/auditlog.h"
+#include "serve/config.h"
+#include "serve/notify.h"
 #include "serve/serve.h"
 #include "store/store.h"
 
@@ -66,6 +69,13 @@ struct node_facts { /* by node id */
 	int64_t seen_us;
 };
 
+struct keeping { /* one pass of the retention, keep.c */
+	struct wz_timer timer;
+	uint64_t after; /* the job that the next batch comes before; 0: begins */
+	uint64_t bytes, dropped, freed;
+	int64_t now_us;
+};
+
 struct serve {
 	const struct wz_serve_options *o;
 	const struct wz_mem *mem;
@@ -103,6 +113,14 @@ struct serve {
 	struct wz_arena arena; /* of one message or one enactment */
 	struct node_facts *node;
 	uint32_t n_nodes, node_cap;
+	/* the configuration, live.c */
+	const struct wz_config *conf; /* what holds now */
+	struct wz_config *own_conf; /* the same when it came by a reload, else NULL */
+	struct wz_tls *tls[WZ_CONFIG_LISTEN_MAX];
+	struct wz_auditlog auditlog;
+	struct wz_notify *notify;
+	struct keeping keep;
+	struct wz_sigwatch hup;
 	struct serve_past *past; /* boards of past moments that are asked for; NULL: none was yet */
 	/* the end */
 	bool stopping, failed;
@@ -145,6 +163,19 @@ uint32_t node_find(const struct serve *s, struct wz_str name); /* WZ_ID_NONE */
 void enact(struct serve *s, const struct wz_effect *e);
 void log_path(const struct serve *s, uint64_t job, uint32_t task, uint32_t attempt, struct wz_buf *b);
 const char *end_word(int64_t end);
+
+/* live.c, keep.c */
+int conf_apply(struct serve *s, const struct wz_config *c, struct wz_err *err);
+int conf_listen(struct serve *s, struct wz_err *err);
+int conf_gid(const char *name, const char *key, gid_t *ret, struct wz_err *err);
+int conf_reload(struct serve *s, struct wz_buf *now, struct wz_buf *restart, struct wz_err *err);
+void conf_signal(void *ctx); /* SIGHUP */
+void conf_free(struct serve *s);
+void conf_audit(void *ctx, const struct wz_api_audit *a);
+void conf_tell(struct serve *s, const struct news *n); /* notifications */
+int keep_begin(struct serve *s);
+void op_reload(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);
+void op_audit_list(void *ctx, struct wz_api_call *c, const struct wz_api_audit_query *rq);
 
 /* jobs.c, show.c, logs.c */
 void op_job_submit(void *ctx, struct wz_api_call *c, const struct wz_api_submit *rq);

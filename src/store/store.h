@@ -138,9 +138,9 @@ int wz_store_flush(struct wz_store *s, struct wz_err *err); /* waits and dispatc
 bool wz_store_wants_snapshot(const struct wz_store *s);
 int wz_store_snapshot(struct wz_store *s, const struct wz_core *core, struct wz_store_done done, struct wz_err *err);
 
-/* Forgets jobs that ended before `before_us` (with their attempts, keys, and blobs that nobody names any more) and audit rows of
- * that age, as far as snapshots have passed them. Queued; done as the other work allows. */
-int wz_store_retain(struct wz_store *s, uint64_t before_us, struct wz_err *err);
+/* Forgets jobs that ended before `jobs_before_us` (with their attempts, keys, and blobs that nobody names any more) and audit
+ * rows older than `audit_before_us`, as far as snapshots have passed them. 0: none. Queued; done as the other work allows. */
+int wz_store_retain(struct wz_store *s, uint64_t jobs_before_us, uint64_t audit_before_us, struct wz_err *err);
 
 struct wz_store_status {
 	uint64_t appended_seq, durable_seq, queued_bytes;

@@ -85,7 +85,7 @@ struct wz_node_ {               /* a queued batch, snapshot or retention */
 	int r;
 	size_t bytes;
 	enum { WZ_NODE_BATCH, WZ_NODE_SNAPSHOT, WZ_NODE_RETAIN } kind;
-	uint64_t digest, before_us; /* of a snapshot, of a retention */
+	uint64_t digest, before_us, audit_before_us; /* of a snapshot, of a retention */
 };
 
 #define WZ_COMMIT_TIMES 512u

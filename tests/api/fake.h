@@ -397,7 +397,20 @@ FAKE_DONE(queue_set, queue_set)
 FAKE_DONE(queue_remove, name_ref)
 FAKE_DONE(reservation_set, reservation_set)
 FAKE_DONE(reservation_remove, name_ref)
-FAKE_DONE(reload, nothing)
+
+static void fake_reload(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq)
+{
+	static const struct wz_str changed[] = {WZ_STR("roles")};
+	(void)ctx, (void)rq;
+	wz_api_reply_reloaded(c, &(struct wz_api_reloaded){.changed = {changed, 1}});
+}
+
+static void fake_audit_list(void *ctx, struct wz_api_call *c, const struct wz_api_audit_query *rq)
+{
+	(void)ctx, (void)rq;
+	wz_api_item_audit_line(c, &(struct wz_api_audit_line){.time_us = 1, .user = WZ_STR("root"), .verb = WZ_STR("x")});
+	wz_api_list_end(c, 0);
+}
 
 static void fake_reservation_list(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq)
 {
