@@ -42,8 +42,8 @@ export class Daemon {
     writeFileSync(join(d.dir, 'cluster.yaml'), cluster);
     writeFileSync(d.tokens, '', { mode: 0o600 });
     d.token = {};
-    for (const role of ['admin', 'user', 'viewer'])
-      d.token[role] = execFileSync(WZ, ['token', 'create', `web-${role}`, '--role', role, '--file', d.tokens], { encoding: 'utf8' }).match(/wz_[0-9a-f]{64}/)[0];
+    for (const [role, name] of [['admin', 'root'], ['user', 'nobody'], ['viewer', 'daemon']])
+      d.token[role] = execFileSync(WZ, ['token', 'create', '--role', role, '--tokens', d.tokens, name], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).match(/wz_[0-9a-f]{64}/)[0];
     writeFileSync(join(d.dir, 'wz.yaml'), `version: 1\nstate: ${d.state}\nsocket: {path: ${d.socket}}\nlisten:\n  - {address: "127.0.0.1:${d.port}"}\ntokens: ${d.tokens}\ncluster: ${join(d.dir, 'cluster.yaml')}\n`);
     d.flags = flags;
     await d.run();
@@ -61,7 +61,9 @@ export class Daemon {
     await gone;
   }
   async end() {
-    try { this.wz('cancel', '--all', '--yes'); } catch { /* nothing runs, or it cannot be said so */ }
+    const open = JSON.parse((await this.get('/v1/jobs')).text).jobs.map((j) => String(j.id));
+    for (let i = 0; i < open.length; i += 500) this.wz('cancel', ...open.slice(i, i + 500));
+    await until(async () => JSON.parse((await this.get('/v1/jobs?state=active')).text).jobs.length === 0, 'nothing runs any more', 30000);
     await this.halt();
     rmSync(this.dir, { recursive: true, force: true });
   }

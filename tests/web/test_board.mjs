@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { CLUSTER, Daemon, done, launch, ok, open, readFileSync, shot, sleep, until } from './lib.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const DEVICES = '.table[aria-label=Devices]';
 const VIEWS = ['board', 'queue', 'timeline', 'repack', 'usage', 'health', 'whatif', 'replay'];
 const d = await Daemon.start(CLUSTER);
 const browser = await launch();
@@ -68,10 +69,10 @@ try {
   await page.fill('input[type=search]', 'user:nobody-at-all');
   await page.click('button:has-text("Table")');
   await sleep(200);
-  ok((await page.$$('.table tbody tr td')).length === 0, 'a filter that nothing passes');
+  ok((await page.$$(`${DEVICES} tbody tr td`)).length === 0, 'a filter that nothing passes');
   await page.fill('input[type=search]', `job:${first}`);
   await sleep(200);
-  ok((await page.$$('.table tbody tr')).length === 2, 'a filter by job: its two devices', await page.textContent('main'));
+  ok((await page.$$(`${DEVICES} tbody tr`)).length === 2, 'a filter by job: its two devices', await page.textContent('main'));
   await page.fill('input[type=search]', '');
 
   // ---- the past
@@ -84,11 +85,11 @@ try {
   await page.click('button:has-text("Show the board then")');
   await page.waitForSelector('p.past');
   await page.click('button:has-text("Table")');
-  await until(async () => (await page.textContent('.table')).includes(`#${more}`), 'the cancelled job is on the board of then');
+  await until(async () => (await page.textContent(DEVICES)).includes(`#${more}`), 'the cancelled job is on the board of then');
   ok(true, 'the timeline leads to the board of a past moment');
   await shot(page, 'en-past');
   await page.click('button:has-text("Back to now")');
-  await until(async () => !(await page.textContent('.table')).includes(`#${more}`), 'and back');
+  await until(async () => !(await page.textContent(DEVICES)).includes(`#${more}`), 'and back');
 
   // ---- the daemon restarts: the page comes back by itself, still logged in
   page.quiet = true;
@@ -100,7 +101,7 @@ try {
   await sleep(500);
   page.quiet = false;
   const last = d.submit('--gpus', '1', '--gpu-type', 't4', '--', 'sleep', '1000');
-  await until(async () => (await page.textContent('.table')).includes(`#${last}`), 'live again');
+  await until(async () => (await page.textContent(DEVICES)).includes(`#${last}`), 'live again');
   ok(true, 'after a restart it is live again, and still logged in');
   ok(page.faults.length === 0, 'no errors in the console', page.faults.join('\n'));
   ok(page.strangers.length === 0, 'no request leaves the machine', page.strangers.join('\n'));

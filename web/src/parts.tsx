@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small parts that several views share.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, ask } from './api';
 import { t } from './i18n';
 import { useStore } from './store';
@@ -65,16 +65,29 @@ export function Table<T>({ rows, columns, rowKey, onOpen, caption, height }: {
   );
 }
 
-export function Confirm({ text, onYes, onNo }: { text: string; onYes: () => void; onNo: () => void }) {
-  const yes = useRef<HTMLButtonElement>(null);
-  useEffect(() => yes.current?.focus(), []);
+/** A question above the page; Escape and a click beside it are no. */
+export function Dialog({ label, alert, onClose, children }: { label: string; alert?: boolean; onClose: () => void; children: ComponentChildren }) {
+  const box = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const before = document.activeElement as HTMLElement | null;
+    const key = (e: KeyboardEvent) => { if (e.key === 'Escape') onClose(); };
+    addEventListener('keydown', key);
+    (box.current?.querySelector('button, input, textarea') as HTMLElement | null)?.focus();
+    return () => { removeEventListener('keydown', key); before?.focus(); };
+  }, []);
   return (
-    <div class="veil" onClick={onNo} onKeyDown={(e) => e.key === 'Escape' && onNo()}>
-      <div class="dialog" role="alertdialog" aria-modal="true" aria-label={text} onClick={(e) => e.stopPropagation()}>
-        <p>{text}</p>
-        <div class="actions"><button ref={yes} class="primary" onClick={onYes}>{t('Yes')}</button><button onClick={onNo}>{t('No')}</button></div>
-      </div>
+    <div class="veil" onClick={onClose}>
+      <div class="dialog" ref={box} role={alert ? 'alertdialog' : 'dialog'} aria-modal="true" aria-label={label} onClick={(e) => e.stopPropagation()}>{children}</div>
     </div>
+  );
+}
+
+export function Confirm({ text, onYes, onNo }: { text: string; onYes: () => void; onNo: () => void }) {
+  return (
+    <Dialog label={text} alert onClose={onNo}>
+      <p>{text}</p>
+      <div class="actions"><button class="primary" onClick={onYes}>{t('Yes')}</button><button onClick={onNo}>{t('No')}</button></div>
+    </Dialog>
   );
 }
 

@@ -6,7 +6,7 @@ import { useDark } from './board';
 import { duration, moment, t } from './i18n';
 import { hueOf } from './paint';
 import { go, Problem, StateWord, Table, useAsk } from './parts';
-import { look, useStore } from './store';
+import { look, nowUs as clock, useStore } from './store';
 
 const ROW = 18, LEFT = 110, TOP = 22, HOUR = 3600e6;
 
@@ -16,7 +16,7 @@ export function TimelineView() {
   const { info, board } = useStore();
   const dark = useDark();
   const [back, setBack] = useState(24);
-  const nowUs = info?.now_us ?? 0;
+  const nowUs = info ? clock() : 0;
   // Asked for in steps of a minute, so that the list is not fetched anew with each event's own clock.
   const from = Math.floor((nowUs - back * HOUR) / 60e6) * 60e6, until = nowUs + (back * HOUR) / 2;
   const { data, error, missing } = useAsk<{ spans: Span[] }>(nowUs ? `/v1/timeline?since_us=${from}` : null);
