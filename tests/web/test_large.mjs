@@ -10,7 +10,7 @@ const browser = await launch();
 try {
   await until(async () => JSON.parse((await d.get('/v1/info')).text).devices === 4096, 'all devices are there', 60000);
   // A few run; the rest wait, for more than there is.
-  for (let i = 0; i < 40; i++) await d.post('/v1/jobs', { argv: ['sleep', '3000'], profile: i % 2 ? 'gpus=8' : 'gpu-share=30%', name: `run${i}` });
+  for (let i = 0; i < 40; i++) await d.post('/v1/jobs', { argv: ['/bin/sleep', '3000'], profile: i % 2 ? 'gpus=8' : 'gpu-share=30%', name: `run${i}` });
   for (let i = 0; i < 9960; i += 100) {
     const all = await Promise.all(Array.from({ length: 100 }, (_, k) => d.post('/v1/jobs', { argv: ['true'], held: true, profile: 'gpus=8', name: `wait${i + k}` })));
     if (all.some((r) => r.status !== 201)) { ok(false, 'submits', all.find((r) => r.status !== 201).text); break; }
@@ -21,15 +21,16 @@ try {
   await shot(page, 'large-board');
 
   /** The longest time between two frames while f runs in the page. */
-  const worst = (f) => page.evaluate(async (code) => {
-    let last = performance.now(), most = 0, run = true;
-    const tick = (t) => { most = Math.max(most, t - last); last = t; if (run) requestAnimationFrame(tick); };
-    await new Promise((r) => requestAnimationFrame((t) => { last = t; r(); }));
-    requestAnimationFrame(tick);
-    await (0, eval)(`(${code})`)();
-    run = false;
-    return most;
-  }, f.toString());
+  const worst = async (f) => {
+    await page.evaluate(() => new Promise((ready) => {
+      let last = 0;
+      window.wzMost = 0; window.wzRun = true;
+      const tick = (t) => { if (last) window.wzMost = Math.max(window.wzMost, t - last); else ready(); last = t; if (window.wzRun) requestAnimationFrame(tick); };
+      requestAnimationFrame(tick);
+    }));
+    await page.evaluate(f);
+    return page.evaluate(() => { window.wzRun = false; return window.wzMost; });
+  };
   const scroll = await worst(async () => { for (let y = 0; y < 1500; y += 50) { scrollTo(0, y); await new Promise((r) => requestAnimationFrame(r)); } });
   const filter = await worst(async () => {
     const e = document.querySelector('input[type=search]');

@@ -10,14 +10,23 @@ import { useStore } from './store';
 export function useAsk<T>(path: string | null, every = true): { data: T | null; error: string; missing: boolean } {
   const { changes } = useStore();
   const [got, put] = useState<{ path: string | null; data: T | null; error: string; missing: boolean }>({ path: null, data: null, error: '', missing: false });
+  // One request at a time: a change during one asks once more after it, so that a slow answer is never thrown away.
+  const now = useRef<{ path: string | null; busy: boolean; again: boolean; stop: AbortController }>({ path: null, busy: false, again: false, stop: new AbortController() });
   useEffect(() => {
-    if (!path) return;
-    const c = new AbortController();
-    ask<T>(path, 'GET', undefined, c.signal).then(
-      (data) => put({ path, data, error: '', missing: false }),
-      (e) => { if (!c.signal.aborted) put((p) => ({ path, data: p.path === path ? p.data : null, error: e.message, missing: e instanceof ApiError && (e.status === 501 || e.reason === 'NoSuchPath') })); });
-    return () => c.abort();
+    const x = now.current;
+    if (x.path !== path) { x.stop.abort(); now.current = { path, busy: false, again: false, stop: new AbortController() }; }
+    const mine = now.current;
+    const run = () => {
+      if (!path || mine !== now.current) return;
+      mine.busy = true; mine.again = false;
+      ask<T>(path, 'GET', undefined, mine.stop.signal).then(
+        (data) => put({ path, data, error: '', missing: false }),
+        (e) => { if (!mine.stop.signal.aborted) put((p) => ({ path, data: p.path === path ? p.data : null, error: e.message, missing: e instanceof ApiError && (e.status === 501 || e.reason === 'NoSuchPath') })); })
+        .finally(() => { mine.busy = false; if (mine.again) run(); });
+    };
+    if (mine.busy) mine.again = true; else run();
   }, [path, every ? changes : 0]);
+  useEffect(() => () => now.current.stop.abort(), []);
   return got.path === path ? got : { data: null, error: '', missing: false };
 }
 
