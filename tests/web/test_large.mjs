@@ -11,8 +11,8 @@ try {
   await until(async () => JSON.parse((await d.get('/v1/info')).text).devices === 4096, 'all devices are there', 60000);
   // A few run; the rest wait, for more than there is.
   for (let i = 0; i < 40; i++) await d.post('/v1/jobs', { argv: ['/bin/sleep', '3000'], profile: i % 2 ? 'gpus=8' : 'gpu-share=30%', name: `run${i}` });
-  for (let i = 0; i < 9960; i += 100) {
-    const all = await Promise.all(Array.from({ length: 100 }, (_, k) => d.post('/v1/jobs', { argv: ['true'], held: true, profile: 'gpus=8', name: `wait${i + k}` })));
+  for (let i = 0; i < 9960; i += 120) {
+    const all = await Promise.all(Array.from({ length: 120 }, (_, k) => d.post('/v1/jobs', { argv: ['true'], held: true, profile: 'gpus=8', name: `wait${i + k}` })));
     if (all.some((r) => r.status !== 201)) { ok(false, 'submits', all.find((r) => r.status !== 201).text); break; }
   }
   const page = await open(browser, d, 'admin');
@@ -40,6 +40,9 @@ try {
   ok(scroll < 400 && filter < 400, 'the board scrolls and filters without a stall', `${scroll} ${filter}`);
 
   await page.goto(`${d.base}/#/queue`);
+  const states = {};
+  for (const j of JSON.parse((await d.get('/v1/jobs?all=true')).text).jobs) states[j.state] = (states[j.state] ?? 0) + 1;
+  ok(states.RUNNING === 40 && states.HELD === 9960, '40 run, 9,960 wait', JSON.stringify(states));
   await until(async () => /10,?000/.test((await page.textContent('.tools')) ?? ''), '10,000 rows', 30000);
   ok((await page.$$('.table tbody tr')).length < 100, 'only the rows that are seen are drawn');
   const rows = await worst(async () => { const t = document.querySelector('.table'); for (let y = 0; y < 200000; y += 4000) { t.scrollTop = y; await new Promise((r) => requestAnimationFrame(r)); } });
@@ -53,7 +56,7 @@ try {
 
   const fresh = await open(browser, d, 'viewer');
   await fresh.reload();
-  const paint = await fresh.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? -1);
+  const paint = await until(() => fresh.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime), 'it paints');
   console.log(`# first paint ${paint.toFixed(0)} ms`);
   ok(paint >= 0 && paint < 1500, 'it paints soon', paint);
 } finally {
