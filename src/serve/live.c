@@ -71,14 +71,20 @@ static void note_url(struct serve *s, const char *address, uint16_t port, bool t
 {
 	const char *colon = strrchr(address, ':');
 	int len = colon ? (int)(colon - address) : 0;
-	bool any4 = len == 7 && strncmp(address, "0.0.0.0", 7) == 0, any6 = len == 4 && strncmp(address, "[::]", 4) == 0;
+	bool any4 = len == 7 && strncmp(address, "0.0.0.0", 7) == 0,
+	     any6 = len == 4 && strncmp(address, "[::]", 4) == 0;
 	if (s->n_urls < WZ_ARRAY_LEN(s->url))
 		(void)snprintf(s->url[s->n_urls++], sizeof s->url[0], "http%s://%.*s:%u", tls ? "s" : "",
-		        any4 ? 9 : any6 ? 5 : len, any4 ? "127.0.0.1" : any6 ? "[::1]" : address, (unsigned)port);
+		        any4   ? 9
+		        : any6 ? 5
+		               : len,
+		        any4   ? "127.0.0.1"
+		        : any6 ? "[::1]"
+		               : address,
+		        (unsigned)port);
 }
 
-static int listen_at(
-        struct serve *s, const struct wz_config_listen *l, struct wz_tls **ret_tls, struct wz_err *err)
+static int listen_at(struct serve *s, const struct wz_config_listen *l, struct wz_tls **ret_tls, struct wz_err *err)
 {
 	struct wz_tls *tls = NULL;
 	char text[200];
