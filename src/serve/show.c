@@ -10,7 +10,7 @@
 static const int32_t end_states[] = {WZ_STATE_COMPLETED, WZ_STATE_FAILED, WZ_STATE_CANCELLED, WZ_STATE_TIMEOUT,
         WZ_STATE_OOM, WZ_STATE_PREEMPTED, WZ_STATE_NODE_LOST, WZ_STATE_DEVICE_LOST, WZ_STATE_LAUNCH_FAILED};
 
-static int32_t state_of_end(int64_t end)
+int32_t state_of_end(int64_t end)
 {
 	return end >= 0 && end < (int64_t)WZ_ARRAY_LEN(end_states) ? end_states[end] : WZ_STATE_FAILED;
 }
@@ -170,7 +170,7 @@ static struct wz_str keep(struct wz_arena *a, struct wz_str v)
 	return (struct wz_str){p, p ? v.len : 0};
 }
 
-static struct wz_nums devices_of(struct wz_arena *a, struct wz_str text)
+struct wz_nums devices_of(struct wz_arena *a, struct wz_str text)
 {
 	uint64_t *v = wz_arena_alloc(a, WZ_NODE_DEVICES_MAX * sizeof *v);
 	uint32_t n = 0;
@@ -518,12 +518,17 @@ void op_info(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq)
 	struct wz_core_stats st;
 	const struct wz_model_state *m = wz_core_model(s->core);
 	char host[128] = "", digest[20];
+	struct wz_str url[WZ_ARRAY_LEN(s->url)];
 	(void)rq;
+	for (uint32_t i = 0; i < s->n_urls; i++)
+		url[i] = wz_str(s->url[i]);
 	wz_core_stats(s->core, &st);
 	(void)gethostname(host, sizeof host - 1);
 	(void)snprintf(digest, sizeof digest, "%016llx", (unsigned long long)wz_core_digest(s->core));
 	struct wz_api_info a = {.version = wz_str(s->o->version),
 	        .body = WZ_STR("serve"),
+	        .policy = wz_str(wz_core_policy(s->core, NULL)->name),
+	        .urls = {url, s->n_urls},
 	        .host = wz_str(host),
 	        .started_us = s->started_us,
 	        .now_us = serve_now_us(s),
