@@ -2,14 +2,15 @@
 /* Job lists that are one CSV with a header: a table of formats, each a table of columns with what they mean and in which unit.
  * spec/formats/ has a page for each. Columns that a format does not name are ignored.
  *
- * Devices: `gpus` is of the whole job. A job of more than eight is a gang of equal tasks of up to eight. Times that are dates
+ * Devices: `gpus` is of the whole job. A job of more than the largest node has (eight, where none is known) is a gang of equal
+ * tasks. Times that are dates
  * count from the first submission, whose date the workload keeps (epoch_us). */
 #include "sim/sheet.h"
 
 #include "base/quant.h"
 
 #define SECOND_US INT64_C(1000000)
-#define NODE_GPUS 8u /* how large the tasks of a gang are made */
+#define NODE_GPUS 8u /* how large the tasks of a gang are made where no node is known */
 #define GPUS_MAX 65536
 
 enum field {
@@ -62,6 +63,7 @@ struct reader {
 	struct wz_sim_nodes *nodes;
 	struct wz_sim_tasks *tasks;
 	uint64_t row;
+	uint32_t node_gpus; /* devices of the largest node */
 	int64_t first_us, base; /* earliest date; INT64_MAX none */
 	bool dates;
 };
@@ -139,8 +141,8 @@ static int profile_of(struct reader *r, const struct ask *a, uint32_t *ret)
 		gpus += a->milli % 1000 != 0;
 		if (a->nodes > 1 && gpus % a->nodes == 0)
 			tasks = (uint32_t)a->nodes;
-		if (gpus / tasks > NODE_GPUS)
-			tasks = gpus / gcd(gpus, NODE_GPUS);
+		if (gpus / tasks > r->node_gpus)
+			tasks = gpus / gcd(gpus, r->node_gpus);
 		p.gpus = gpus / tasks;
 	}
 	p.tasks_min = p.tasks_max = tasks;
@@ -314,6 +316,9 @@ static int read_file(const struct job_csv *f, const struct wz_trace_source *src,
 	uint32_t before = tasks->n;
 	int rc;
 
+	for (uint32_t i = 0; i < nodes->n; i++)
+		r.node_gpus = nodes->node[i].n_devices > r.node_gpus ? nodes->node[i].n_devices : r.node_gpus;
+	r.node_gpus = r.node_gpus ? r.node_gpus : NODE_GPUS;
 	r.n = columns_of(f, r.column, r.of);
 	rc = wz_sheet_open(&r.sheet, tasks->mem, src, r.column, r.n, err);
 	while (rc == 0 && (rc = wz_sheet_next(&r.sheet)) > 0) {

@@ -6,7 +6,11 @@
 #include "os/mem.h"
 
 enum { N = 64 };
-struct model { bool in[N]; struct wz_okey key[N]; int64_t weight[N]; };
+struct model {
+	bool in[N];
+	struct wz_okey key[N];
+	int64_t weight[N];
+};
 
 static uint32_t model_after(const struct model *m, struct wz_okey key, uint32_t i)
 {

@@ -22,7 +22,7 @@ ok "the lines of --jsonl"
 run 0 "$wz" sim run --trace jobs.csv --cluster 1x8 --order fifo --queue b --jsonl
 prints '"jobs":1,"finished":1,"mean_jct_s":60.000'
 run 0 "$wz" sim run --trace jobs.csv --cluster 1x8 --order fifo --from 2017-10-09 --to 1d --jsonl
-prints '"jobs":3' || prints '"jobs":2'
+prints '"jobs":2'
 run 0 "$wz" sim run --trace jobs.csv --cluster 1x8 --order fifo --from 2017-10-09 --jobs-csv all.csv
 grep -q '^jobs,fifo,1,j2,,a,8,' all.csv || fail "the job is not in the CSV"
 run 3 "$wz" sim run --trace none.csv --cluster 1x8

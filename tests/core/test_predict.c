@@ -9,7 +9,8 @@
 
 static double normal(struct wz_rng *r)
 {
-	double u = ((double)(wz_rng_next(r) >> 11) + 0.5) / 9007199254740992.0, v = (double)(wz_rng_next(r) >> 11) / 9007199254740992.0;
+	double u = ((double)(wz_rng_next(r) >> 11) + 0.5) / 9007199254740992.0,
+	       v = (double)(wz_rng_next(r) >> 11) / 9007199254740992.0;
 	return sqrt(-2 * log(u)) * cos(6.283185307179586 * v);
 }
 
@@ -29,7 +30,8 @@ static void coverage(double (*noise)(struct wz_rng *), const char *what)
 	wz_rng_seed(&rng, 3);
 	tap_require(wz_predict_new(wz_os_mem(), &p) == 0, "memory");
 	for (int i = 0; i < 12000; i++) {
-		struct wz_predict_key k = {(uint32_t)wz_rng_below(&rng, 40), (uint32_t)wz_rng_below(&rng, 8), 0, 1u << wz_rng_below(&rng, 4)};
+		struct wz_predict_key k = {(uint32_t)wz_rng_below(&rng, 40), (uint32_t)wz_rng_below(&rng, 8), 0,
+		        1u << wz_rng_below(&rng, 4)};
 		double mu = 12 + (k.template_ * 7 % 40) * 0.2, sigma = 0.1 + 0.02 * (k.template_ % 30);
 		uint64_t v = (uint64_t)exp(mu + sigma * noise(&rng));
 		struct wz_predict_answer a = wz_predict_ask(p, WZ_PREDICT_RUN, &k);
@@ -66,7 +68,8 @@ static void test_levels(void)
 	for (int i = 0; i < 3; i++)
 		wz_predict_learn(p, WZ_PREDICT_RUN, &a, 1000);
 	x = wz_predict_ask(p, WZ_PREDICT_RUN, &a);
-	tap_ok(x.known && x.from == WZ_PREDICT_TEMPLATE && x.median > 990 && x.median < 1010, "five runs are: %" PRIu64, x.median);
+	tap_ok(x.known && x.from == WZ_PREDICT_TEMPLATE && x.median > 990 && x.median < 1010,
+	        "five runs are: %" PRIu64, x.median);
 	x = wz_predict_ask(p, WZ_PREDICT_RUN, &other);
 	tap_ok(x.known && x.from == WZ_PREDICT_USER, "another template of the user, same size");
 	x = wz_predict_ask(p, WZ_PREDICT_RUN, &stranger);

@@ -9,8 +9,16 @@
 #include "sim/clusterspec.h"
 #include "sim/run.h"
 
-struct runworld { struct load l; struct wz_run_input in; struct wz_err err; };
-struct runspec { uint32_t jobs, gpus_max, gap_s, run_s, shift_s; uint64_t seed; bool whole_seconds; };
+struct runworld {
+	struct load l;
+	struct wz_run_input in;
+	struct wz_err err;
+};
+struct runspec {
+	uint32_t jobs, gpus_max, gap_s, run_s, shift_s;
+	uint64_t seed;
+	bool whole_seconds;
+};
 
 /* Jobs with gangs of 1..gpus_max, exponential-ish gaps and heavy-tailed run times; whole seconds. */
 static inline bool runworld_make(struct runworld *w, const char *cluster, const struct runspec *s)
@@ -44,7 +52,8 @@ static inline bool runworld_make(struct runworld *w, const char *cluster, const 
 		        wz_sim_tasks_add(&w->l.tasks, &t, &w->err) < 0)
 			return false;
 	}
-	return wz_run_input_make(&w->in, &w->l.nodes, &w->l.tasks, &(struct wz_run_select){0}, wz_os_mem(), &w->err) == 0;
+	return wz_run_input_make(
+	               &w->in, &w->l.nodes, &w->l.tasks, &(struct wz_run_select){0}, wz_os_mem(), &w->err) == 0;
 }
 
 static inline void runworld_free(struct runworld *w)
@@ -54,7 +63,8 @@ static inline void runworld_free(struct runworld *w)
 	load_release(&w->l);
 }
 
-static inline struct wz_run_options run_options(const char *order, enum wz_run_placement placement, int64_t restart_s)
+static inline struct wz_run_options run_options(
+        const char *order, enum wz_run_placement placement, int64_t restart_s)
 {
 	struct wz_run_options o = {.placement = placement, .restart_us = restart_s * 1000000, .seed = 1};
 	struct wz_err err = {0};

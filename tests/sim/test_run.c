@@ -87,7 +87,8 @@ static void slow_run(struct slow *s, const struct wz_run_input *in, const struct
 	(void)wz_order_init(&s->order, o->order, o->param, in->gpus, in->n_users, wz_os_mem(), &err);
 	for (uint32_t j = 0; j < in->n; j++) {
 		const struct wz_run_job *r = &in->job[j];
-		s->job[j] = (struct wz_order_job){.id = j, .gpus = r->gpus, .user = r->user, .submit_us = r->submit_us, .run_us = r->run_us};
+		s->job[j] = (struct wz_order_job){
+		        .id = j, .gpus = r->gpus, .user = r->user, .submit_us = r->submit_us, .run_us = r->run_us};
 	}
 	for (int guard = 0; guard < 2000000; guard++) {
 		int64_t at = INT64_MAX;
@@ -95,7 +96,9 @@ static void slow_run(struct slow *s, const struct wz_run_input *in, const struct
 			if (!s->arrived[j])
 				at = s->job[j].submit_us < at ? s->job[j].submit_us : at;
 			else if (!s->ended[j]) {
-				int64_t c = s->order.rule->change ? s->order.rule->change(&s->order, &s->job[j], s->now) : INT64_MAX;
+				int64_t c = s->order.rule->change
+				                    ? s->order.rule->change(&s->order, &s->job[j], s->now)
+				                    : INT64_MAX;
 				if (s->job[j].running && s->finish[j] < at)
 					at = s->finish[j];
 				at = c > s->now && c < at ? c : at;
@@ -132,7 +135,9 @@ static void compare(const char *order, enum wz_run_predict predict, uint64_t see
 	uint32_t differ = 0;
 
 	o.predict = predict;
-	tap_require(runworld_make(&w, "3x8", &(struct runspec){.jobs = 60, .gpus_max = 16, .gap_s = 300, .run_s = 2000, .seed = seed}),
+	tap_require(
+	        runworld_make(&w, "3x8",
+	                &(struct runspec){.jobs = 60, .gpus_max = 16, .gap_s = 300, .run_s = 2000, .seed = seed}),
 	        "%s", w.err.text);
 	tap_require(wz_run(&w.in, &o, wz_os_mem(), &r, &w.err) == 0, "%s", w.err.text);
 	slow_run(&s, &w.in, &o);
@@ -146,7 +151,8 @@ static void compare(const char *order, enum wz_run_predict predict, uint64_t see
 
 static void test_against_the_walk(void)
 {
-	static const char *const orders[] = {"levelled", "fifo", "fifo-skip", "sjf", "srtf", "srsf", "las2d-damped", "levelled:base=2,quantum=60,stride=4"};
+	static const char *const orders[] = {"levelled", "fifo", "fifo-skip", "sjf", "srtf", "srsf", "las2d-damped",
+	        "levelled:base=2,quantum=60,stride=4"};
 	for (uint64_t seed = 1; seed <= 12; seed++)
 		for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
 			compare(orders[i], WZ_PREDICT_NONE, seed, 0);
@@ -214,7 +220,9 @@ static void test_optimum(void)
 	for (uint64_t seed = 1; seed <= 8; seed++) {
 		struct runworld w;
 		double best;
-		tap_require(runworld_make(&w, "1x1", &(struct runspec){.jobs = 7, .gpus_max = 1, .gap_s = 60, .run_s = 400, .seed = seed}),
+		tap_require(runworld_make(&w, "1x1",
+		                    &(struct runspec){
+		                            .jobs = 7, .gpus_max = 1, .gap_s = 60, .run_s = 400, .seed = seed}),
 		        "%s", w.err.text);
 		best = best_mean(&w.in);
 		for (const struct wz_order_rule *const *r = wz_order_rules; *r; r++) {
@@ -224,9 +232,11 @@ static void test_optimum(void)
 				continue;
 			o.predict = WZ_PREDICT_ORACLE;
 			tap_require(wz_run(&w.in, &o, wz_os_mem(), &res, &w.err) == 0, "%s", w.err.text);
-			tap_ok(res.mean_jct_s >= best - 1e-6, "%s beats the optimum: %f < %f", (*r)->name, res.mean_jct_s, best);
+			tap_ok(res.mean_jct_s >= best - 1e-6, "%s beats the optimum: %f < %f", (*r)->name,
+			        res.mean_jct_s, best);
 			if ((*r) == &wz_order_srtf)
-				tap_ok(fabs(res.mean_jct_s - best) < 1e-6, "srtf is optimal on one device: %f, %f", res.mean_jct_s, best);
+				tap_ok(fabs(res.mean_jct_s - best) < 1e-6, "srtf is optimal on one device: %f, %f",
+				        res.mean_jct_s, best);
 			wz_run_result_release(&res);
 		}
 		runworld_free(&w);
@@ -248,21 +258,27 @@ static void laws(const char *order, enum wz_run_placement placement, uint64_t se
 	tap_require(runworld_make(&w, "4x8", &s), "%s", w.err.text);
 	s.shift_s = 86400 * 7; /* a multiple of what slurm's clock ticks in */
 	tap_require(runworld_make(&shifted, "4x8", &s), "%s", w.err.text);
-	tap_require(wz_run(&w.in, &o, wz_os_mem(), &a, &w.err) == 0 && wz_run(&w.in, &o, wz_os_mem(), &b, &w.err) == 0 &&
-	                    wz_run(&shifted.in, &o, wz_os_mem(), &c, &shifted.err) == 0, "%s: %s", order, w.err.text);
+	tap_require(wz_run(&w.in, &o, wz_os_mem(), &a, &w.err) == 0 &&
+	                    wz_run(&w.in, &o, wz_os_mem(), &b, &w.err) == 0 &&
+	                    wz_run(&shifted.in, &o, wz_os_mem(), &c, &shifted.err) == 0,
+	        "%s: %s", order, w.err.text);
 	tap_eq_i64(a.finished, w.in.n, "%s: all end", order);
 	tap_ok(a.digest == b.digest, "%s: a replay has the same digest", order);
 	for (uint32_t j = 0; j < w.in.n; j++) {
 		const struct wz_run_job *q = &w.in.job[j];
 		const struct wz_run_outcome *x = &a.out[j];
 		held += (double)q->gpus * (double)x->held_us;
-		tap_eq_i64(c.out[j].end_us - a.out[j].end_us, s.shift_s * INT64_C(1000000), "%s: job %u moves with the clock", order, j);
+		tap_eq_i64(c.out[j].end_us - a.out[j].end_us, s.shift_s * INT64_C(1000000),
+		        "%s: job %u moves with the clock", order, j);
 		tap_eq_i64(x->held_us, q->run_us + x->lost_us, "%s: held is work and loss", order);
-		tap_eq_i64(x->end_us - q->submit_us, x->held_us + x->wait_us, "%s: a job holds or waits, attempts never overlap", order);
-		tap_ok(x->first_start_us >= q->submit_us && x->end_us >= x->first_start_us + q->run_us, "%s: in order", order);
+		tap_eq_i64(x->end_us - q->submit_us, x->held_us + x->wait_us,
+		        "%s: a job holds or waits, attempts never overlap", order);
+		tap_ok(x->first_start_us >= q->submit_us && x->end_us >= x->first_start_us + q->run_us,
+		        "%s: in order", order);
 	}
 	tap_ok(fabs(held / 1e6 - a.held_gpu_s) < 1e-3 * held / 1e6 + 1, "%s: GPU-seconds in and out", order);
-	tap_ok(fabs(a.held_gpu_s - a.work_gpu_s - a.lost_gpu_s) < 1, "%s: held %f work %f lost %f", order, a.held_gpu_s, a.work_gpu_s, a.lost_gpu_s);
+	tap_ok(fabs(a.held_gpu_s - a.work_gpu_s - a.lost_gpu_s) < 1, "%s: held %f work %f lost %f", order,
+	        a.held_gpu_s, a.work_gpu_s, a.lost_gpu_s);
 	wz_run_result_release(&a);
 	wz_run_result_release(&b);
 	wz_run_result_release(&c);
@@ -288,7 +304,10 @@ static void test_easy(void)
 		struct wz_run_options o = run_options("easy", WZ_RUN_ANY, 0);
 		struct wz_run_result r;
 		o.predict = WZ_PREDICT_ORACLE;
-		tap_require(runworld_make(&w, "2x8", &(struct runspec){.jobs = 100, .gpus_max = 16, .gap_s = 120, .run_s = 1500, .seed = seed}),
+		tap_require(
+		        runworld_make(&w, "2x8",
+		                &(struct runspec){
+		                        .jobs = 100, .gpus_max = 16, .gap_s = 120, .run_s = 1500, .seed = seed}),
 		        "%s", w.err.text);
 		tap_require(wz_run(&w.in, &o, wz_os_mem(), &r, &w.err) == 0, "%s", w.err.text);
 		for (uint32_t j = 0; j < w.in.n; j++) {
@@ -299,7 +318,8 @@ static void test_easy(void)
 			for (;;) { /* what runs at `head` and still runs at `shadow` */
 				int64_t used = 0, next = INT64_MAX;
 				for (uint32_t k = 0; k < w.in.n; k++)
-					if ((r.out[k].first_start_us < head || (r.out[k].first_start_us == head && k < j)) &&
+					if ((r.out[k].first_start_us < head ||
+					            (r.out[k].first_start_us == head && k < j)) &&
 					        r.out[k].end_us > shadow) {
 						used += w.in.job[k].gpus;
 						next = r.out[k].end_us < next ? r.out[k].end_us : next;
@@ -308,7 +328,8 @@ static void test_easy(void)
 					break;
 				shadow = next;
 			}
-			tap_ok(r.out[j].first_start_us <= shadow, "seed %" PRIu64 ": job %u starts %" PRId64 " s late", seed, j,
+			tap_ok(r.out[j].first_start_us <= shadow,
+			        "seed %" PRIu64 ": job %u starts %" PRId64 " s late", seed, j,
 			        (r.out[j].first_start_us - shadow) / 1000000);
 		}
 		wz_run_result_release(&r);
@@ -324,19 +345,26 @@ static void test_wrong_templates(void)
 {
 	for (uint64_t seed = 1; seed <= 6; seed++) {
 		struct runworld w;
-		struct wz_run_options o = run_options("levelled", WZ_RUN_ANY, 60), f = run_options("fifo-skip", WZ_RUN_ANY, 60);
+		struct wz_run_options o = run_options("levelled", WZ_RUN_ANY, 60),
+		                      f = run_options("fifo-skip", WZ_RUN_ANY, 60);
 		struct wz_run_result blind, wrong, fifo;
-		tap_require(runworld_make(&w, "2x8", &(struct runspec){.jobs = 400, .gpus_max = 8, .gap_s = 100, .run_s = 2500, .seed = seed}),
+		tap_require(runworld_make(&w, "2x8",
+		                    &(struct runspec){
+		                            .jobs = 400, .gpus_max = 8, .gap_s = 100, .run_s = 2500, .seed = seed}),
 		        "%s", w.err.text);
 		for (uint32_t j = 0; j < w.in.n; j++)
 			w.in.job[j].template_ = j % 5;
-		tap_require(wz_run(&w.in, &o, wz_os_mem(), &blind, &w.err) == 0 && wz_run(&w.in, &f, wz_os_mem(), &fifo, &w.err) == 0, "%s", w.err.text);
+		tap_require(wz_run(&w.in, &o, wz_os_mem(), &blind, &w.err) == 0 &&
+		                    wz_run(&w.in, &f, wz_os_mem(), &fifo, &w.err) == 0,
+		        "%s", w.err.text);
 		o.predict = WZ_PREDICT_NOISE;
 		o.bias_sigma = 3;
 		o.seed = seed;
 		tap_require(wz_run(&w.in, &o, wz_os_mem(), &wrong, &w.err) == 0, "%s", w.err.text);
-		tap_ok(wrong.mean_jct_s < 2 * blind.mean_jct_s, "seed %" PRIu64 ": %.0f s against %.0f blind", seed, wrong.mean_jct_s, blind.mean_jct_s);
-		tap_ok(wrong.max_jct_s < 4 * fifo.max_jct_s, "seed %" PRIu64 ": worst %.0f s against %.0f", seed, wrong.max_jct_s, fifo.max_jct_s);
+		tap_ok(wrong.mean_jct_s < 2 * blind.mean_jct_s, "seed %" PRIu64 ": %.0f s against %.0f blind", seed,
+		        wrong.mean_jct_s, blind.mean_jct_s);
+		tap_ok(wrong.max_jct_s < 4 * fifo.max_jct_s, "seed %" PRIu64 ": worst %.0f s against %.0f", seed,
+		        wrong.max_jct_s, fifo.max_jct_s);
 		wz_run_result_release(&blind);
 		wz_run_result_release(&wrong);
 		wz_run_result_release(&fifo);
@@ -354,13 +382,17 @@ static void test_failures(void)
 		struct wz_run_result r;
 		o.mtbf_us = INT64_C(4) * 3600 * 1000000;
 		o.mttr_us = INT64_C(600) * 1000000;
-		tap_require(runworld_make(&w, "4x8", &(struct runspec){.jobs = 80, .gpus_max = 16, .gap_s = 200, .run_s = 2500, .seed = 3}), "%s", w.err.text);
+		tap_require(runworld_make(&w, "4x8",
+		                    &(struct runspec){
+		                            .jobs = 80, .gpus_max = 16, .gap_s = 200, .run_s = 2500, .seed = 3}),
+		        "%s", w.err.text);
 		for (uint32_t j = 0; j < w.in.n; j++)
 			w.in.job[j].ckpt_us = INT64_C(300) * 1000000;
 		tap_require(wz_run(&w.in, &o, wz_os_mem(), &r, &w.err) == 0, "%s", w.err.text);
 		tap_ok(r.failures > 0, "%s: nodes failed", wz_run_placement_name[p]);
 		tap_eq_i64(r.finished, w.in.n, "%s: all end nevertheless", wz_run_placement_name[p]);
-		tap_ok(r.lost_gpu_s > 0 && fabs(r.held_gpu_s - r.work_gpu_s - r.lost_gpu_s) < 1, "%s: what was lost is accounted for", wz_run_placement_name[p]);
+		tap_ok(r.lost_gpu_s > 0 && fabs(r.held_gpu_s - r.work_gpu_s - r.lost_gpu_s) < 1,
+		        "%s: what was lost is accounted for", wz_run_placement_name[p]);
 		wz_run_result_release(&r);
 		runworld_free(&w);
 	}
