@@ -13,7 +13,7 @@ timestamp,duration,num_gpus,gpu_time,cluster
 END
 run 0 "$wz" sim run --trace jobs.csv --cluster 1x8 --order fifo,levelled --seeds 1-2 --jsonl
 [ "$(wc -l <"$out")" = 4 ] || fail "want a line for each order and seed"
-keys=$(head -1 "$out" | tr ',{' '\n\n' | sed -n 's/^"\([a-z0-9_]*\)":.*/\1/p' | tr '\n' ' ')
+keys=$(head -1 "$out" | sed 's/[,{]/\n/g' | sed -n 's/^"\([a-z0-9_]*\)":.*/\1/p' | tr '\n' ' ')
 want="trace order predict seed jobs finished mean_jct_s p50_jct_s p95_jct_s p99_jct_s mean_wait_s makespan_s utilisation preemptions_per_job lost_gpu_s energy_kwh cost decisions cpu_s p99_us digest "
 [ "$keys" = "$want" ] || fail "keys: $keys"
 prints '"trace":"jobs","order":"fifo","predict":"none","seed":1,"jobs":4,"finished":4,'
