@@ -43,6 +43,8 @@ int wz_daemon_log(struct wz_daemon *d, uint64_t job, uint64_t task, uint64_t att
 /* Waits until the job has ended; its JSON in *ret. 0 or the exit code. */
 int wz_daemon_wait(struct wz_daemon *d, uint64_t job, json_t **ret);
 
+/* run.c: the exit code of an ended job; says on stderr what is no plain exit. */
+int wz_daemon_code(const json_t *job);
 struct wz_str wz_daemon_text(const json_t *o, const char *key); /* "" when it is not there */
 int64_t wz_daemon_int(const json_t *o, const char *key);
 /* A job number of the command line; 0, or USAGE, reported. */
@@ -52,7 +54,12 @@ int wz_daemon_number(const struct wz_verb *v, const char *text, uint64_t *ret);
 struct wz_submit_args {
 	struct wz_str socket, name, queue, priority, cwd, comment, key, profile, script;
 	struct wz_str gpus, gpu_share, gpu_mem, gpu_type, cu, link, util, cpus, mem, time, tasks, preempt;
+	struct wz_str image;
 	bool hold, json, slurm;
+	/* Of wz shell: */
+	bool pty;
+	uint32_t rows, cols;
+	uint64_t keep_us;
 };
 extern const struct wz_opt wz_submit_opts[];
 int wz_submit(struct wz_daemon *d, const struct wz_verb *v, const struct wz_submit_args *a, int argc, char **argv,

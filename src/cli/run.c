@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-static int code_of(const json_t *j)
+int wz_daemon_code(const json_t *j)
 {
 	int64_t code = wz_daemon_int(j, "exit_code"), signo = wz_daemon_int(j, "exit_signal");
 	struct wz_str state = wz_daemon_text(j, "state"), text = wz_daemon_text(j, "reason_text");
@@ -38,7 +38,7 @@ static int run_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **
 	if (code && code != WZ_EXIT_USAGE)
 		code = WZ_EXIT_INTERNAL;
 	if (code == 0)
-		code = code_of(j);
+		code = wz_daemon_code(j);
 	json_decref(j);
 	wz_daemon_close(&d);
 	return code;

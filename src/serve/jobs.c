@@ -31,12 +31,8 @@ static const char *not_yet(const struct wz_api_submit *r)
 	       : r->lines.n                ? "lines"
 	       : r->retry_max              ? "retry_max"
 	       : r->retry_on.n             ? "retry_on"
-	       : r->stdout_path.len        ? "stdout_path"
-	       : r->stderr_path.len        ? "stderr_path"
-	       : r->image.len              ? "image"
 	       : r->notify.len             ? "notify"
 	       : r->git_diff.len           ? "git_diff"
-	       : r->pty                    ? "pty"
 	       : r->kill_on_bad_dependency ? "kill_on_bad_dependency"
 	                                   : NULL;
 }
@@ -51,6 +47,8 @@ static bool check(struct serve *s, struct wz_api_call *c, const struct wz_api_su
 		refuse(c, -EOPNOTSUPP, "NotSupported", "this version cannot do that yet", field);
 	else if ((rq->argv.n == 0) == (rq->script.len == 0))
 		refuse(c, -EINVAL, "BadField", "give a command or a script, one of the two", "argv");
+	else if (rq->pty && (rq->stdout_path.len || rq->stderr_path.len))
+		refuse(c, -EINVAL, "BadField", "what a terminal shows goes to the job's log", "stdout_path");
 	else if (rq->cwd.len && rq->cwd.ptr[0] != '/')
 		refuse(c, -EINVAL, "BadField", "the working directory must be absolute", "cwd");
 	else if (who->uid < 0)

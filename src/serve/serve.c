@@ -75,6 +75,8 @@ static const struct wz_api_backend backend = {.job_submit = op_job_submit,
         .job_why = op_job_why,
         .job_logs = op_job_logs,
         .job_signal = op_job_signal,
+        .job_terminal = op_job_terminal,
+        .job_type = op_job_type,
         .job_attempts = op_job_attempts,
         .node_drain = op_node_drain,
         .node_undrain = op_node_undrain,
@@ -104,6 +106,7 @@ static void on_signal(void *ctx)
 		return;
 	s->stopping = true;
 	wz_api_drain(s->api);
+	terminal_end_all(s);
 	wz_timer_set(&s->patience_timer, 0);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the body share: serve.c (life), step.c (events in, effects out, the one rule), link.c (the agent's
  * process and its words), start.c (from a START to the agent's message), jobs.c (requests that change jobs), show.c
- * (requests that read), logs.c (job logs as streams). */
+ * (requests that read), logs.c (job logs as streams), paths.c (where logs are), terminal.c (terminals of jobs as streams). */
 #ifndef WZ_SERVE_SERVE_INT_H
 #define WZ_SERVE_SERVE_INT_H
 
@@ -101,6 +101,7 @@ struct serve {
 	uint32_t n_asked, asked_cap;
 	struct wz_arena arena; /* of one message or one enactment */
 	struct node_facts *node;
+	struct terminal *terminals; /* open streams of terminals */
 	uint32_t n_nodes, node_cap;
 	/* the end */
 	bool stopping, failed;
@@ -143,6 +144,21 @@ uint32_t node_find(const struct serve *s, struct wz_str name); /* WZ_ID_NONE */
 void enact(struct serve *s, const struct wz_effect *e);
 void log_path(const struct serve *s, uint64_t job, uint32_t task, uint32_t attempt, struct wz_buf *b);
 const char *end_word(int64_t end);
+
+/* paths.c */
+/* Where the output of an attempt goes, absolute: our own log, or the user's files of the job's spec with their %-words
+ * replaced. `err` is empty when both go to `out`. The strings are the arena's. -EINVAL "BadField", -ENOMEM. */
+struct log_paths {
+	struct wz_str out, err;
+	bool theirs[2]; /* output's, errors' */
+};
+int log_paths(const struct serve *s, const struct wz_job_row *row, const struct wz_api_submit *spec, uint32_t task,
+        uint32_t attempt, struct wz_str node, struct wz_arena *arena, struct log_paths *ret, struct wz_err *err);
+
+/* terminal.c */
+void terminal_end_all(struct serve *s);
+void op_job_terminal(void *ctx, struct wz_api_call *c, const struct wz_api_job_terminal *rq);
+void op_job_type(void *ctx, struct wz_api_call *c, const struct wz_api_job_type *rq);
 
 /* jobs.c, show.c, logs.c */
 void op_job_submit(void *ctx, struct wz_api_call *c, const struct wz_api_submit *rq);
