@@ -103,7 +103,7 @@ struct wz_wire_stop {
 };
 
 struct wz_wire_device { /* of hello and node */
-	int64_t index, mem_bytes, link_domain, numa;
+	int64_t index, mem_bytes, link_domain, numa, pcie; /* pcie: the PCIe switch within the node, from 1; 0: not known */
 	struct wz_str uuid, name, bus, health, why;
 };
 struct wz_wire_label {

@@ -31,7 +31,7 @@ static int run_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **
 	int code = wz_daemon_open(&d, cli, a.socket);
 	if (code == 0 && (code = wz_submit(&d, v, &a, n, argv, &answer, &job)) == 0) {
 		wz_buf_release(&answer);
-		code = wz_daemon_log(&d, job, 0, 0, 0, true);
+		code = wz_daemon_log(&d, &(struct wz_daemon_log){.job = job, .follow = true});
 		if (code == 0)
 			code = wz_daemon_wait(&d, job, &j);
 	}

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "os/clock.h"
 #include "os/proc.h"
+#include "serve/usage.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -188,6 +189,7 @@ static int join(struct serve *s, const struct wz_wire_node *w, struct wz_err *er
 		f[i].compute_milli = WZ_WHOLE;
 		f[i].link_domain = (uint16_t)d[i].link_domain;
 		f[i].numa = (uint8_t)d[i].numa;
+		f[i].pcie = (uint8_t)d[i].pcie;
 		f[i].health = health_of(d[i].health);
 	}
 	for (uint32_t i = 0; i < w->labels.n; i++)
@@ -309,7 +311,8 @@ static void write_end(struct serve *s, const struct wz_wire_ended *e, uint32_t e
 {
 	struct wz_attempt_row r = {0};
 	struct wz_err err;
-	char usage[160];
+	char usage[320];
+	struct wz_buf u;
 	WZ_SET(ATTEMPT, &r, job, e->job);
 	WZ_SET(ATTEMPT, &r, attempt, e->attempt);
 	WZ_SET(ATTEMPT, &r, task, e->task);
@@ -319,11 +322,9 @@ static void write_end(struct serve *s, const struct wz_wire_ended *e, uint32_t e
 	WZ_SET(ATTEMPT, &r, end, end);
 	WZ_SET(ATTEMPT, &r, exit_code, e->exit_code);
 	WZ_SET(ATTEMPT, &r, signal, e->exit_signal > 0 ? e->exit_signal : 0);
-	(void)snprintf(usage, sizeof usage,
-	        "{\"cpu_us\":%lld,\"mem_peak_bytes\":%lld,\"log_bytes\":%lld,\"log_lost\":%lld}",
-	        (long long)e->cpu_us, (long long)e->mem_peak_bytes, (long long)e->log_bytes,
-	        (long long)e->log_lost);
-	WZ_SET(ATTEMPT, &r, usage, wz_str(usage));
+	wz_buf_init_fixed(&u, usage, sizeof usage);
+	usage_write(e, &u);
+	WZ_SET(ATTEMPT, &r, usage, wz_buf_str(&u));
 	if (wz_batch_attempt(&s->batch, &r, &err) < 0)
 		serve_fail(s, &err);
 }
@@ -470,33 +471,6 @@ static void on_error(struct serve *s, const struct wz_wire_msg *m)
 	}
 }
 
-static void on_telemetry(struct serve *s, const struct wz_wire_telemetry *t)
-{
-	uint32_t id = node_id(s, t->node);
-	const struct wz_wire_sample *d = t->devices.item;
-	if (id >= s->n_nodes)
-		return;
-	s->node[id].seen_us = serve_now_us(s);
-	for (uint32_t i = 0; i < t->devices.n; i++) {
-		const struct wz_wire_reading *r = d[i].readings.item;
-		if (d[i].index < 0 || d[i].index >= s->node[id].n_devices)
-			continue;
-		struct place_facts *f = &s->node[id].device[d[i].index];
-		f->read_us = t->time_us;
-		for (uint32_t k = 0; k < d[i].readings.n; k++) {
-			int64_t v = wz_str_eq(r[k].status, WZ_STR("ok")) ? r[k].value : -1;
-			if (wz_str_eq(r[k].name, WZ_STR("util")))
-				f->util_pct = (int32_t)v;
-			else if (wz_str_eq(r[k].name, WZ_STR("temp")))
-				f->temp_c = (int32_t)v;
-			else if (wz_str_eq(r[k].name, WZ_STR("mem_used")))
-				f->mem_used = v;
-			else if (wz_str_eq(r[k].name, WZ_STR("power")))
-				f->power_mw = v;
-		}
-	}
-}
-
 static void on_message(struct serve *s, struct wz_str line)
 {
 	struct wz_wire_msg m;
@@ -518,7 +492,7 @@ static void on_message(struct serve *s, struct wz_str line)
 		on_ended(s, m.id, &m.u.ended);
 		break;
 	case WZ_WIRE_TELEMETRY:
-		on_telemetry(s, &m.u.telemetry);
+		telemetry(s, &m.u.telemetry);
 		break;
 	case WZ_WIRE_NODE:
 		if (join(s, &m.u.node, &err) < 0)

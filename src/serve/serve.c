@@ -107,6 +107,7 @@ static void on_signal(void *ctx)
 	s->stopping = true;
 	wz_api_drain(s->api);
 	terminal_end_all(s);
+	logs_job_changed(s, 0);
 	wz_timer_set(&s->patience_timer, 0);
 }
 
@@ -198,6 +199,8 @@ static void tear_down(struct serve *s)
 		wz_watch_release(&s->store_watch);
 	wz_store_close(s->store); /* its last answers go out before the API does */
 	wz_api_free(s->api);
+	terminal_end_all(s);
+	logs_release(s);
 	wz_unix_close(&s->sock);
 	wz_timer_release(&s->step_timer);
 	wz_timer_release(&s->deadline_timer);
