@@ -43,6 +43,7 @@ int wz_core_new(const struct wz_mem *mem, const struct wz_core_options *o, struc
 	wz_map_init(&c->jobs.by_number, &c->mem);
 	wz_map_init(&c->order.by_hash, &c->mem);
 	wz_map_init(&c->inflight.by_id, &c->mem);
+	wz_queues_init(c);
 	c->jobs.free = c->inflight.free = WZ_ID_NONE;
 	memset(c->jobs.free_run, 0xff, sizeof(c->jobs.free_run));
 	if (wz_catalogue_init(&c->catalogue, &c->mem) < 0 ||
@@ -64,6 +65,10 @@ void wz_core_free(struct wz_core *c)
 		return;
 	mem = c->mem;
 	wz_index_release(c);
+	wz_queues_release(c);
+	wz_reservations_release(c);
+	wz_future_release(c);
+	wz_starts_release(c);
 	wz_catalogue_release(&c->catalogue);
 	wz_model_release(&c->model);
 	wz_shapes_release(&c->shapes);
@@ -116,6 +121,8 @@ void wz_class_set_reason(struct wz_core *c, uint32_t class_id, uint8_t reason)
 	uint64_t h = wz_hash_u64(wz_hash_u64(c->shape_hash[k->shape], (uint64_t)k->tasks_min << 32 | k->tasks_max),
 	        (uint32_t)k->priority);
 
+	if (k->account != WZ_ID_NONE)
+		h = wz_hash_u64(h, wz_account_id(c, k->account));
 	if (k->reason)
 		c->sum -= wz_hash_u64(h, k->reason);
 	k->reason = reason;
@@ -226,6 +233,17 @@ const struct wz_model_state *wz_core_model(const struct wz_core *c)
 const struct wz_shapes *wz_core_shapes(const struct wz_core *c)
 {
 	return &c->shapes;
+}
+
+const struct wz_catalogue *wz_core_catalogue_of(const struct wz_core *c)
+{
+	return &c->catalogue;
+}
+
+bool wz_core_fits(const struct wz_core *c, wz_shape_id shape, uint32_t node)
+{
+	return shape.v < c->shapes.n && node < c->model.n_nodes &&
+	       wz_fit_why(c, &c->shapes.shape[shape.v], node) == WZ_REASON_NONE;
 }
 
 struct wz_catalogue *wz_core_catalogue(struct wz_core *c)

@@ -85,6 +85,7 @@ struct wz_ev_submit {
 	int32_t priority;
 	const struct wz_profile *profile;
 	bool held;
+	uint64_t p50_us, p80_us, p95_us; /* predicted run time: quantiles that do not fall; 0: not known (all or none) */
 };
 
 /* Where one task sits; also what an effect says. */
@@ -114,7 +115,8 @@ struct wz_event {
 		struct { uint64_t effect; uint32_t reason; } effect; /* CONFIRMED, REFUSED */
 		struct { struct wz_str name; } policy;      /* as wz_core_options.policy */
 		struct { uint32_t n; const struct wz_profile *profile; const uint32_t *weight; } workload;
-		struct { struct wz_str name; } named;       /* sites, queues, reservations, offers: by name until decided on */
+		struct { struct wz_str name, text; } rules; /* QUEUE_*, RESERVATION_*: text as of core/queue.h */
+		struct { struct wz_str name; } named;       /* sites, offers: by name until decided on */
 	} u;
 };
 

@@ -310,7 +310,7 @@ static int64_t numa_at(struct wz_str header, struct wz_str line)
 
 int wz_smi_parse_topo(struct wz_str text, struct wz_device *device, uint32_t n, struct wz_err *err)
 {
-	uint16_t parent[WZ_DEV_PER_NODE_MAX], bridge[WZ_DEV_PER_NODE_MAX];
+	uint16_t parent[WZ_DEV_PER_NODE_MAX] = {0}, bridge[WZ_DEV_PER_NODE_MAX] = {0};
 	int64_t numa[WZ_DEV_PER_NODE_MAX];
 	struct wz_str header = {0};
 	uint32_t rows = 0;

@@ -133,7 +133,7 @@ static int write_snapshot(struct wz_store *s, const struct wz_node_ *n, struct w
  * tells which come next. */
 static int write_retain(struct wz_store *s, const struct wz_node_ *n, struct wz_err *err)
 {
-	char sql[1600];
+	char sql[2048];
 
 	(void)snprintf(sql, sizeof(sql),
 	        "CREATE TEMP TABLE IF NOT EXISTS gone (job INTEGER PRIMARY KEY); DELETE FROM gone;"
@@ -146,11 +146,13 @@ static int write_retain(struct wz_store *s, const struct wz_node_ *n, struct wz_
 	        "DELETE FROM audit WHERE time_us < %llu AND seq <= (SELECT min(seq) FROM snapshots);"
 	        "DELETE FROM blobs WHERE id NOT IN (SELECT env FROM jobs WHERE env IS NOT NULL)"
 	        " AND id NOT IN (SELECT script FROM jobs WHERE script IS NOT NULL)"
+	        " AND id NOT IN (SELECT template FROM jobs WHERE template IS NOT NULL)"
+	        " AND id NOT IN (SELECT template FROM snap_jobs WHERE template IS NOT NULL)"
 	        " AND NOT EXISTS (SELECT 1 FROM kv WHERE value = id) AND id NOT IN (SELECT env FROM snap_jobs "
 	        "WHERE env IS NOT NULL)"
 	        " AND id NOT IN (SELECT script FROM snap_jobs WHERE script IS NOT NULL);"
 	        "DELETE FROM gone;",
-	        (unsigned long long)n->before_us, (unsigned long long)n->before_us);
+	        (unsigned long long)n->before_us, (unsigned long long)n->audit_before_us);
 	return wz_sql_exec(s->wr, sql, err);
 }
 
@@ -293,10 +295,26 @@ static bool snapshot_in(const struct wz_node_ *n)
 	return false;
 }
 
+static bool reserve_is_due(struct wz_store *s)
+{
+	(void)pthread_mutex_lock(&s->lock);
+	bool due = s->status.reserve_used && !s->status.failing;
+	(void)pthread_mutex_unlock(&s->lock);
+	return due;
+}
+
+/* The reserve comes back as soon as there is room, and new work with it. */
+static void reserve_again(struct wz_store *s)
+{
+	if (!reserve_is_due(s) || !wz_reserve_make(s))
+		return;
+	(void)pthread_mutex_lock(&s->lock);
+	s->status.reserve_used = false;
+	(void)pthread_mutex_unlock(&s->lock);
+}
+
 static void care(struct wz_store *s, int *pages, bool snapshot)
 {
-	bool back;
-
 	if (snapshot && wz_sql_u64(s->wr, "SELECT CASE WHEN count(*) > 1 THEN min(seq) ELSE 0 END FROM snapshots",
 	                        &s->trim_to, NULL) < 0)
 		s->trim_to = 0;
@@ -304,12 +322,21 @@ static void care(struct wz_store *s, int *pages, bool snapshot)
 		checkpoint(s, false);
 		*pages = 0;
 	}
-	(void)pthread_mutex_lock(&s->lock);
-	back = s->status.reserve_used && !s->status.failing;
-	s->status.reserve_used = s->status.reserve_used && !back;
-	(void)pthread_mutex_unlock(&s->lock);
-	if (back)
-		wz_reserve_make(s);
+	reserve_again(s);
+}
+
+/* With the lock held: until there is something to do; while the reserve is away, a second at most. */
+static void wait_for_work(struct wz_store *s)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_sec++;
+	while (!s->queue && !s->closing && !s->trim_to)
+		if (!s->status.reserve_used)
+			(void)pthread_cond_wait(&s->work, &s->lock);
+		else if (pthread_cond_timedwait(&s->work, &s->lock, &t) == ETIMEDOUT)
+			break;
 }
 
 void *wz_writer_main(void *store)
@@ -325,8 +352,7 @@ void *wz_writer_main(void *store)
 		bool closing, snapshot;
 		int r = given_up;
 		(void)pthread_mutex_lock(&s->lock);
-		while (!s->queue && !s->closing && !s->trim_to)
-			(void)pthread_cond_wait(&s->work, &s->lock);
+		wait_for_work(s);
 		group = take_group(s);
 		closing = s->closing;
 		(void)pthread_mutex_unlock(&s->lock);
@@ -334,6 +360,7 @@ void *wz_writer_main(void *store)
 			break;
 		if (!group) {
 			(void)trim(s);
+			reserve_again(s);
 			continue;
 		}
 		snapshot = snapshot_in(group);
