@@ -74,8 +74,8 @@ static const struct field stop_fields[] = {
 TABLE(stop, wz_wire_stop);
 #undef T
 #define T wz_wire_device
-static const struct field device_fields[] = {INT(T, index), INT(T, mem_bytes), INT(T, link_domain), INT(T, numa), INT(T, pcie),
-        TEXT(T, uuid), TEXT(T, name), TEXT(T, bus), TEXT(T, health), TEXT(T, why)};
+static const struct field device_fields[] = {INT(T, index), INT(T, mem_bytes), INT(T, link_domain), INT(T, numa),
+        INT(T, pcie), TEXT(T, uuid), TEXT(T, name), TEXT(T, bus), TEXT(T, health), TEXT(T, why)};
 TABLE(device, wz_wire_device);
 #undef T
 #define T wz_wire_label

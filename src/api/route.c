@@ -63,7 +63,7 @@ const struct wz_route wz_routes[] = {
 	{GET, .pattern = "/v1/jobs/{id}/logs", OP(job_logs), OWNER, TAKES(job_logs), .answer = WZ_ANSWER_BYTES, .status = 200,
 	 .cost = 2, .summary = "The log, bytes untouched"},
 	{GET, .pattern = "/v1/jobs/{id}/terminal", OP(job_terminal), OWNER, TAKES(job_terminal), .answer = WZ_ANSWER_BYTES,
-	 .status = 200, .changes = true, .cost = 2, .summary = "What the terminal of a running job shows, as it comes"},
+	 .status = 200, .cost = 2, .summary = "What the terminal of a running job shows, as it comes"},
 	{POST, .pattern = "/v1/jobs/{id}/terminal", OP(job_type), OWNER, TAKES(job_type), .answer = WZ_ANSWER_DONE, .status = 200,
 	 .cost = 1, .summary = "Keys for the terminal of a running job, and the size of the window"},
 	{POST, .pattern = "/v1/snapshots", OP(snapshot_put), USER, TAKES(snapshot_put), GIVES(snapshot), .changes = true, .cost = 1,

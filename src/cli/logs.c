@@ -35,14 +35,13 @@ static int logs_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char *
 		return WZ_EXIT_USAGE;
 	int code = wz_daemon_open(&d, cli, a.socket);
 	if (code == 0)
-		code = wz_daemon_log(&d,
-		        &(struct wz_daemon_log){.job = job,
-		                .task = a.task,
-		                .attempt = a.attempt,
-		                .tail = a.tail,
-		                .follow = a.follow,
-		                .errors = a.errors,
-		                .fold = a.fold || (!a.raw && !a.follow && isatty(STDOUT_FILENO))});
+		code = wz_daemon_log(&d, &(struct wz_daemon_log){.job = job,
+		                                 .task = a.task,
+		                                 .attempt = a.attempt,
+		                                 .tail = a.tail,
+		                                 .follow = a.follow,
+		                                 .errors = a.errors,
+		                                 .fold = a.fold || (!a.raw && !a.follow && isatty(STDOUT_FILENO))});
 	wz_daemon_close(&d);
 	return code;
 }
@@ -54,7 +53,8 @@ const struct wz_verb wz_verb_logs = {
         .examples = "wz logs -f 17\n",
         .opts = opts,
         .fn = logs_fn,
-        .more = "Bytes are as the job wrote them. On a terminal, without -f, lines that were written over are folded; --raw "
+        .more = "Bytes are as the job wrote them. On a terminal, without -f, lines that were written over are "
+                "folded; --raw "
                 "shows\n"
                 "all.\n",
 };

@@ -433,7 +433,8 @@ static int topo(struct wz_device_source *s, struct wz_file_text *ret, struct wz_
 /* Who computes on which card. An old driver, or one that may not say, is one that does not know. */
 static void apps(struct wz_device_source *s, struct wz_inventory *inv)
 {
-	const char *const argv[] = {s->command, "--query-compute-apps=" WZ_SMI_APPS, "--format=csv,noheader,nounits", NULL};
+	const char *const argv[] = {
+	        s->command, "--query-compute-apps=" WZ_SMI_APPS, "--format=csv,noheader,nounits", NULL};
 	struct wz_file_text text;
 	inv->n_procs = 0;
 	inv->procs_known = false;

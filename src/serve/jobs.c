@@ -22,17 +22,17 @@ static void refuse(struct wz_api_call *c, int code, const char *reason, const ch
 /* Fields of a submit that this body does not carry out yet: refused, not ignored. NULL: none. */
 static const char *not_yet(const struct wz_api_submit *r)
 {
-	return r->dry_run           ? "dry_run"
-	       : r->secrets.n       ? "secrets"
-	       : r->begin_us        ? "begin_us"
-	       : r->deadline_us     ? "deadline_us"
-	       : r->after.n         ? "after"
-	       : r->array.len       ? "array"
-	       : r->lines.n         ? "lines"
-	       : r->retry_max       ? "retry_max"
-	       : r->retry_on.n      ? "retry_on"
-	       : r->git_diff.len    ? "git_diff"
-	                            : NULL;
+	return r->dry_run        ? "dry_run"
+	       : r->secrets.n    ? "secrets"
+	       : r->begin_us     ? "begin_us"
+	       : r->deadline_us  ? "deadline_us"
+	       : r->after.n      ? "after"
+	       : r->array.len    ? "array"
+	       : r->lines.n      ? "lines"
+	       : r->retry_max    ? "retry_max"
+	       : r->retry_on.n   ? "retry_on"
+	       : r->git_diff.len ? "git_diff"
+	                         : NULL;
 }
 
 /* True when it may go on; else it was answered. */

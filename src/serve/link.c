@@ -17,6 +17,7 @@
 #define OUT_MAX ((size_t)256 << 20)
 #define RETRY_US 300000
 #define END_WAITS 500u /* times 10 ms, before an agent that does not end is killed */
+#define LOST_GRACE_MS 5000 /* for a job whose device is gone */
 #define TRIES_MAX 10u /* an agent of a killed daemon may still be about to end */
 
 /* ---- sending ---- */
@@ -292,6 +293,10 @@ static void on_running(struct serve *s, const struct wz_wire_running *r)
 static uint32_t end_of(const struct wz_wire_ended *e, bool *requeue)
 {
 	*requeue = false;
+	if (wz_str_eq(e->why, WZ_STR("stopped")) && wz_str_eq(e->reason, wz_str(end_word(WZ_END_DEVICE_LOST)))) {
+		*requeue = true;
+		return WZ_END_DEVICE_LOST;
+	}
 	if (wz_str_eq(e->why, WZ_STR("node_lost"))) {
 		*requeue = true;
 		return WZ_END_NODE_LOST;
@@ -404,6 +409,24 @@ static void adopt_task(struct serve *s, const struct wz_job_info *j, uint32_t ta
 	link_ask(s, &m, &what);
 }
 
+/* A task on a device that failed has nothing to run on. That is a fact and no decision: it is ended as DEVICE_LOST, and the
+ * core lets it wait again, where that device is none. */
+static void end_on_failed(struct serve *s, uint32_t node)
+{
+	const struct wz_model_state *m = wz_core_model(s->core);
+	struct wz_job_info j;
+	struct wz_place p;
+	uint64_t failed = 0;
+	int rc;
+	for (uint32_t i = 0; node < m->n_nodes && i < m->node[node].n_dev; i++)
+		if (m->dev[m->node[node].first_dev + i].health == WZ_HEALTH_FAILED)
+			failed |= 1ULL << i;
+	for (uint32_t i = 0; failed && (rc = wz_core_job_at(s->core, i, &j)) != -ENOENT; i++)
+		for (uint32_t t = 0; rc == 0 && j.tasks_placed && j.state != WZ_JOB_ENDING && t < j.tasks_max; t++)
+			if (wz_core_task(s->core, j.job, t, &p) == 0 && p.node.v == node && p.devices & failed)
+				link_stop(s, j.job, t, j.attempt, 0, end_word(WZ_END_DEVICE_LOST), LOST_GRACE_MS);
+}
+
 /* All that is alive was told. What was decided and not answered is enacted again (each is idempotent); what should run is
  * asked after. */
 static void adopt(struct serve *s)
@@ -436,6 +459,8 @@ static void adopt(struct serve *s)
 			adopt_task(s, &j, t, flight);
 		}
 	}
+	for (uint32_t id = 0; id < wz_core_model(s->core)->n_nodes; id++)
+		end_on_failed(s, id);
 	serve_soon(s);
 }
 
@@ -497,6 +522,8 @@ static void on_message(struct serve *s, struct wz_str line)
 	case WZ_WIRE_NODE:
 		if (join(s, &m.u.node, &err) < 0)
 			serve_log("node refused", err.text);
+		else if (s->adopted)
+			end_on_failed(s, node_find(s, m.u.node.name));
 		break;
 	case WZ_WIRE_ACK:
 		if (answered(s, m.re, &a) && a.type == WZ_WIRE_LIST)

@@ -383,7 +383,8 @@ static int prepare(struct reading *x, const struct wz_api_job_logs *rq, struct w
 		return rc;
 	}
 	if (x->errors && !x->spec.stderr_path.len)
-		return wz_err_set(err, -EOPNOTSUPP, "NotSupported", WZ_STR("output and errors of this job go to one log"));
+		return wz_err_set(
+		        err, -EOPNOTSUPP, "NotSupported", WZ_STR("output and errors of this job go to one log"));
 	if (wz_timer_init(&x->timer, s->loop, pump, x) < 0)
 		return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("out of memory"));
 	return 0;

@@ -30,7 +30,8 @@ static void tell_core(struct serve *s, uint32_t node, uint32_t index, struct pla
 		return;
 	const struct wz_device *d = &m->dev[m->node[node].first_dev + index];
 	int64_t now = serve_now_us(s);
-	struct told t = {.free_mem_pct = UNKNOWN, .util_pct = of(f->util_pct), .temp_c = of(f->temp_c), .at_us = now};
+	struct told t = {
+	        .free_mem_pct = UNKNOWN, .util_pct = of(f->util_pct), .temp_c = of(f->temp_c), .at_us = now};
 	if (f->mem_used >= 0 && d->mem > 0)
 		t.free_mem_pct = f->mem_used >= d->mem ? 0 : of((d->mem - f->mem_used) * 100 / d->mem);
 	if (!f->told.at_us) /* of the run before: what the core has */

@@ -8,7 +8,10 @@ static const struct {
 	const char *key;
 	size_t from, to;
 } members[] = {
-#define M(key) {#key, offsetof(struct wz_wire_ended, key), offsetof(struct usage, key)}
+#define M(key) \
+	{ \
+#key, offsetof(struct wz_wire_ended, key), offsetof(struct usage, key) \
+	}
         M(cpu_us),
         M(mem_peak_bytes),
         M(log_bytes),
@@ -16,7 +19,8 @@ static const struct {
 #undef M
         {"log_gap_at", offsetof(struct wz_wire_ended, log_gap_at), offsetof(struct usage, gap.at)},
         {"log_gap_bytes", offsetof(struct wz_wire_ended, log_gap_bytes), offsetof(struct usage, gap.bytes)},
-        {"log_gap_marker", offsetof(struct wz_wire_ended, log_gap_marker), offsetof(struct usage, gap.marker_bytes)},
+        {"log_gap_marker", offsetof(struct wz_wire_ended, log_gap_marker),
+                offsetof(struct usage, gap.marker_bytes)},
 };
 
 void usage_write(const struct wz_wire_ended *e, struct wz_buf *b)

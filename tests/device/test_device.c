@@ -218,8 +218,9 @@ static void test_topo(void)
 	tap_eq_i64(wz_smi_parse_topo(wz_file_text_str(&t), d, 4, &err), -EBADMSG, "too few");
 	wz_file_text_release(&t);
 	memset(d, 0, sizeof d);
-	tap_eq_i64(wz_smi_parse_topo(WZ_STR("\tGPU0\tGPU1\tGPU2\tGPU3\nGPU0\t X \tPIX\tPHB\tSYS\nGPU1\tPIX\t X \tPXB\tSYS\n"
-	                                    "GPU2\tPHB\tPXB\t X \tSYS\nGPU3\tSYS\tSYS\tSYS\t X \n"),
+	tap_eq_i64(wz_smi_parse_topo(
+	                   WZ_STR("\tGPU0\tGPU1\tGPU2\tGPU3\nGPU0\t X \tPIX\tPHB\tSYS\nGPU1\tPIX\t X \tPXB\tSYS\n"
+	                          "GPU2\tPHB\tPXB\t X \tSYS\nGPU3\tSYS\tSYS\tSYS\t X \n"),
 	                   d, 4, &err),
 	        0, "bridges");
 	tap_ok(d[0].pcie == 1 && d[1].pcie == 1 && d[2].pcie == 1 && d[3].pcie == 0, "below one PCIe bridge");
@@ -234,7 +235,8 @@ static void test_smi_command(void)
 	close(mkstemp(path));
 	tap_eq_i64(wz_file_write(path,
 	                   WZ_STR("#!/bin/sh\n[ \"$1\" = topo ] && exit 1\n"
-	                          "case $1 in --query-compute-apps=*) echo 'GPU-a, 4321, 1024'; echo 'GPU-z, 7, 1'; echo 'GPU-a, "
+	                          "case $1 in --query-compute-apps=*) echo 'GPU-a, 4321, 1024'; echo 'GPU-z, 7, "
+	                          "1'; echo 'GPU-a, "
 	                          "99, [N/A]'; exit;; esac\n"
 	                          "echo '0, GPU-a, 00000000:01:00.0, Tesla T4, 15109, 5, 1, 1, 40, 10, 70, 1, 1, "
 	                          "[N/A], 0'\n"),

@@ -111,10 +111,12 @@ for n in sh echo cat sleep id true; do ln -s busybox "$dir/rootfs/bin/$n"; done
 echo 'root:x:0:0::/:/bin/sh' >"$dir/rootfs/etc/passwd"
 tar -C "$dir/rootfs" -cf "$dir/rootfs.tar" .
 cp -r /etc/containers/. "$dir/containers/"
-printf '[containers]\ndefault_ulimits = ["nofile=%s:%s","nproc=1000:1000"]\n' "$(ulimit -n)" "$(ulimit -n)" >"$dir/containers/containers.conf"
+files=$(awk '/^Max open files/ { print $4 }' /proc/self/limits)
+printf '[containers]\ndefault_ulimits = ["nofile=%s:%s","nproc=1000:1000"]\n' "$files" "$files" >"$dir/containers/containers.conf"
 launch() {
 	unshare -m sh -c 'umount /sys/fs/cgroup/unified 2>/dev/null; mount --bind "$1/containers" /etc/containers && shift &&
 		exec "$@"' sh "$dir" "$wz" serve --state "$state_dir" --cluster "$dir/cluster.yaml" >>"$dir/serve.log" 2>&1 &
+	# shellcheck disable=SC2034 # lib.sh's
 	pid=$!
 }
 image=localhost/wz-test-$$

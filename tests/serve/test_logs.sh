@@ -70,7 +70,7 @@ says LAUNCH_FAILED
 run 125 "$wz" run -o '%q' -- true
 for i in 1 2; do run 0 "$wz" run --cwd "$dir" -o both.txt -- echo "run $i"; done
 [ "$(grep -c '^\[whalezen: job' "$dir/both.txt")" = 1 ] || fail "no marker: $(cat "$dir/both.txt")"
-grep -q 'run 1' "$dir/both.txt" && grep -q 'run 2' "$dir/both.txt" || fail "both: $(cat "$dir/both.txt")"
+[ "$(grep -c '^run [12]$' "$dir/both.txt")" = 2 ] || fail "both: $(cat "$dir/both.txt")"
 only=$(submit --cwd "$dir" -e only.err -- sh -c 'echo kept; echo away >&2')
 run 0 "$wz" wait "$only"
 run 0 "$wz" logs "$only"
