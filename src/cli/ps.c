@@ -47,28 +47,6 @@ static void row(struct wz_table *t, const json_t *j)
 	wz_table_add(t, text.len ? text : reason);
 }
 
-/* Escapes what may not stand in a query. */
-static void query(struct wz_buf *b, const char *key, struct wz_str v)
-{
-	static const char hex[] = "0123456789ABCDEF";
-	if (!v.len)
-		return;
-	wz_buf_addc(b, '&');
-	wz_buf_addz(b, key);
-	wz_buf_addc(b, '=');
-	for (size_t i = 0; i < v.len; i++) {
-		unsigned char c = (unsigned char)v.ptr[i];
-		if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-		        c == ',' || c == '.') {
-			wz_buf_addc(b, (char)c);
-		} else {
-			wz_buf_addc(b, '%');
-			wz_buf_addc(b, hex[c >> 4]);
-			wz_buf_addc(b, hex[c & 15]);
-		}
-	}
-}
-
 static int ps_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
 {
 	struct args a = {.all = false};
@@ -81,8 +59,8 @@ static int ps_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **a
 		return n < 0 ? WZ_EXIT_USAGE : wz_cli_usage(v, "wz ps takes no operands; one job: wz show ID");
 	wz_buf_init(&path, cli->mem, 65536);
 	wz_buf_addz(&path, a.all ? "/v1/jobs?all=true" : "/v1/jobs?all=false");
-	query(&path, "user", a.user);
-	query(&path, "state", a.state);
+	wz_daemon_query(&path, "user", a.user);
+	wz_daemon_query(&path, "state", a.state);
 	int code = wz_daemon_open(&d, cli, a.socket);
 	if (code == 0)
 		code = wz_daemon_get(&d, wz_buf_z(&path), a.json, &root);

@@ -176,6 +176,9 @@ void enact(struct serve *s, const struct wz_effect *e);
 void log_path(const struct serve *s, uint64_t job, uint32_t task, uint32_t attempt, struct wz_buf *b);
 const char *end_word(int64_t end);
 
+/* report.c */
+void op_usage(void *ctx, struct wz_api_call *c, const struct wz_api_usage_query *rq);
+
 /* telemetry.c */
 void telemetry(struct serve *s, const struct wz_wire_telemetry *t);
 

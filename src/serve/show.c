@@ -87,6 +87,32 @@ static void job_of_row(struct serve *s, const struct wz_job_row *r, struct wz_ap
 	}
 }
 
+/* Ended within the time asked for; what has not ended is in every window that has no end. */
+static bool in_window(const struct wz_api_job_query *q, const struct wz_job_row *r)
+{
+	if (r->state != WZ_ROW_ENDED)
+		return !q->until_us;
+	return r->ended_us >= q->since_us && (!q->until_us || r->ended_us < q->until_us);
+}
+
+struct seeking {
+	struct wz_str node;
+	bool found;
+};
+
+static int on_node(void *ctx, const struct wz_attempt_row *r)
+{
+	struct seeking *k = ctx;
+	k->found = wz_str_eq(r->node, k->node);
+	return k->found;
+}
+
+static bool was_on(struct serve *s, const struct wz_job_row *r, struct wz_str node)
+{
+	struct seeking k = {node, false};
+	return wz_store_attempts(s->store, (uint64_t)r->job, on_node, &k, NULL) >= 0 && k.found;
+}
+
 static int list_row(void *ctx, const struct wz_job_row *r)
 {
 	struct showing *x = ctx;
@@ -94,6 +120,8 @@ static int list_row(void *ctx, const struct wz_job_row *r)
 	if (x->words && !(x->words >> api_state(r) & 1))
 		return 0;
 	if (x->q->name.len && !wz_str_eq(x->q->name, r->name))
+		return 0;
+	if (!in_window(x->q, r) || (x->q->node.len && !was_on(x->s, r, x->q->node)))
 		return 0;
 	if (x->n == x->limit) {
 		x->more = true;
@@ -135,10 +163,10 @@ void op_job_list(void *ctx, struct wz_api_call *c, const struct wz_api_job_query
 	struct showing x = {.s = ctx, .c = c, .q = rq, .limit = rq->limit ? rq->limit : 100000};
 	struct wz_job_query q = {.user = rq->user, .queue = rq->queue, .after = rq->after, .limit = UINT32_MAX};
 	struct wz_err err;
-	int rc = rq->node.len || rq->since_us || rq->until_us
-	                 ? wz_err_set(&err, -EOPNOTSUPP, "NotSupported",
-	                           WZ_STR("node, since_us and until_us cannot be asked for yet"))
-	                 : words_of(rq, &x.words, &err);
+	int rc = words_of(rq, &x.words, &err);
+	q.newest_first = rq->newest;
+	if (x.words && !(x.words & ~ENDED_WORDS)) /* else what began before and lives on belongs to it */
+		q.since_us = rq->since_us > 0 ? (uint64_t)rq->since_us : 0;
 	if (rc == 0 && x.words && !(x.words & ENDED_WORDS)) /* by the index of open jobs */
 		q.states = ~(1u << WZ_ROW_ENDED) & 0x3f;
 	if (rc == 0 && rq->ids.n == 0)
