@@ -41,7 +41,7 @@ row=$(grep "^$me," "$out")
 echo "# $row"
 [ "$(echo "$row" | cut -d, -f2-5)" = 4,1,1,1 ] || fail "counts: $row"
 useful=$(echo "$row" | cut -d, -f7)
-[ "$useful" -ge 2 ] && [ "$useful" -le 4 ] || fail "two devices for a second are $useful seconds"
+case $useful in 2 | 3 | 4) ;; *) fail "two devices for a second are $useful seconds" ;; esac
 run 0 "$wz" report --by state
 prints COMPLETED
 prints CANCELLED
