@@ -31,6 +31,8 @@ static const struct {
         [WZ_REASON_RESOURCES] = {"Resources", "no node has free all that is asked"},
         [WZ_REASON_HELD] = {"Held", "the job is held"},
         [WZ_REASON_WORK_BUDGET] = {"WorkBudget", "not looked at yet"},
+        [WZ_REASON_LAUNCH_BACKOFF] = {"LaunchBackoff", "its launch failed; it is tried again after a pause"},
+        [WZ_REASON_MAKING_ROOM] = {"MakingRoom", "room is being made, or is held, for it"},
 };
 
 const char *wz_reason_word(enum wz_reason r)
@@ -68,12 +70,12 @@ static void look_at_nodes(struct wz_core *c, const struct wz_shape *s, struct wz
 	}
 }
 
-/* How many tasks fit together; everything is rolled back. */
+/* How many tasks fit together, in the open transaction; rolled back to where it was. */
 static int try_gang(struct wz_core *c, uint32_t slot, struct wz_explanation *x)
 {
 	struct wz_plan plan;
 	struct wz_rng rng;
-	uint32_t min = c->jobs.job[slot].tasks_min, lo = 0, hi = min;
+	uint32_t min = c->jobs.job[slot].tasks_min, lo = 0, hi = min, mark;
 	int r = wz_model_order(&c->model);
 
 	if (r == 0)
@@ -84,13 +86,13 @@ static int try_gang(struct wz_core *c, uint32_t slot, struct wz_explanation *x)
 		return r;
 	wz_plan_init(&plan, &c->mem);
 	wz_rng_seed(&rng, wz_hash_u64(c->seed, c->step));
-	wz_ledger_begin(c);
+	mark = wz_ledger_mark(c);
 	while (lo < hi) { /* the largest gang that assembles */
 		uint32_t mid = lo + (hi - lo + 1) / 2;
 		enum wz_reason why;
 		c->jobs.job[slot].tasks_min = mid;
 		why = wz_assemble(c, slot, &plan, &rng, &r);
-		wz_ledger_rollback(c, 0);
+		wz_ledger_rollback(c, mark);
 		plan.n = 0;
 		if (r < 0)
 			break;
@@ -100,7 +102,6 @@ static int try_gang(struct wz_core *c, uint32_t slot, struct wz_explanation *x)
 			hi = mid - 1;
 	}
 	c->jobs.job[slot].tasks_min = min;
-	wz_ledger_end(c);
 	wz_plan_release(&plan);
 	x->tasks_fit = lo;
 	return r;
@@ -122,27 +123,35 @@ int wz_core_explain(struct wz_core *c, uint64_t job, struct wz_explanation *ret,
 	struct wz_explanation x = {.job = job, .digest = wz_core_digest(c)};
 	const struct wz_job *j;
 	bool possible = false;
+	int r;
 
 	if (slot == WZ_ID_NONE)
 		return wz_err_set(err, -ENOENT, "NoSuchJob", WZ_STR("there is no live job of that number"));
 	j = &c->jobs.job[slot];
 	if (j->state != WZ_JOB_WAITING && j->state != WZ_JOB_HELD)
 		return wz_err_set(err, -EINVAL, "NotWaiting", WZ_STR("the job is not waiting"));
-	look_at_nodes(c, &c->shapes.shape[j->shape], &x, &possible);
+	wz_ledger_begin(c); /* what is held for it counts as free */
+	r = wz_holds_lift(c, slot);
+	if (r == 0)
+		look_at_nodes(c, &c->shapes.shape[j->shape], &x, &possible);
 	x.never = !possible;
 	x.tasks_needed = j->tasks_min;
 	x.tasks_fit = x.blocked[WZ_REASON_NONE] ? 1 : 0;
-	if (j->tasks_max > 1 && x.tasks_fit) {
-		int r = try_gang(c, slot, &x);
-		if (r < 0)
-			return wz_err_set(err, r, "OutOfMemory", WZ_STR("no memory to explain"));
-	}
+	if (r == 0 && j->tasks_max > 1 && x.tasks_fit)
+		r = try_gang(c, slot, &x);
+	wz_ledger_end(c);
+	if (r < 0)
+		return wz_err_set(err, r, "OutOfMemory", WZ_STR("no memory to explain"));
 	if (j->state == WZ_JOB_HELD)
 		x.main = WZ_REASON_HELD;
+	else if (j->backoff)
+		x.main = WZ_REASON_LAUNCH_BACKOFF;
 	else if (x.nodes == 0)
 		x.main = WZ_REASON_NO_NODES;
 	else if (x.tasks_fit >= x.tasks_needed)
 		x.main = WZ_REASON_NONE;
+	else if (wz_holds_of(c, slot))
+		x.main = WZ_REASON_MAKING_ROOM;
 	else if (x.blocked[WZ_REASON_NONE])
 		x.main = WZ_REASON_GANG;
 	else

@@ -31,6 +31,8 @@ enum wz_reason {
 	WZ_REASON_RESOURCES,    /* no node has free all that is asked (the coarse word of a step; ask for the exact ones) */
 	WZ_REASON_HELD,
 	WZ_REASON_WORK_BUDGET,  /* not looked at yet: the step's budget ended */
+	WZ_REASON_LAUNCH_BACKOFF, /* a launch failed: it waits a while */
+	WZ_REASON_MAKING_ROOM,  /* room is being made, or is held, for it */
 	WZ_REASON_COUNT_
 };
 
