@@ -28,6 +28,8 @@ static int apply_start(struct wz_core *c, const struct wz_effect *e, struct wz_e
 	if (j->state == WZ_JOB_WAITING) {
 		wz_job_dequeue(c, slot); /* a pause after a failed launch is for decide to keep */
 		j->state = WZ_JOB_STARTING;
+		j->started_us = c->now_us;
+		wz_starts_started(c, slot);
 	}
 	j->placed++;
 	wz_ledger_take(c, task, &e->place);
@@ -147,6 +149,13 @@ static int apply_unhold(struct wz_core *c, const struct wz_effect *e, struct wz_
 	return 0;
 }
 
+static int apply_repartition(struct wz_core *c, const struct wz_effect *e, struct wz_err *err)
+{
+	int r = wz_recut_apply(c, e);
+
+	return r == -ESTALE ? stale(err) : wz_no_memory(err, r);
+}
+
 static int apply_explain(struct wz_core *c, const struct wz_effect *e, struct wz_err *err)
 {
 	uint32_t slot = wz_jobs_find(c, e->job);
@@ -172,6 +181,7 @@ static applier *const appliers[] = {
         [WZ_EF_SUSPEND] = apply_wanted,
         [WZ_EF_RESUME] = apply_wanted,
         [WZ_EF_CHECKPOINT] = apply_checkpoint,
+        [WZ_EF_REPARTITION] = apply_repartition,
         [WZ_EF_HOLD] = apply_hold,
         [WZ_EF_UNHOLD] = apply_unhold,
         [WZ_EF_EXPLAIN] = apply_explain,

@@ -114,6 +114,10 @@ int wz_on_confirmed(struct wz_core *c, const struct wz_event *e, struct wz_err *
 		return r;
 	task = c->inflight.f[f].task;
 	kind = c->inflight.f[f].kind;
+	if (kind == WZ_EF_REPARTITION) {
+		wz_recut_end(c, e->u.effect.effect, true);
+		return 0;
+	}
 	t = &c->jobs.task[task];
 	switch (kind) {
 	case WZ_EF_START:
@@ -144,6 +148,10 @@ int wz_on_refused(struct wz_core *c, const struct wz_event *e, struct wz_err *er
 		return r;
 	task = c->inflight.f[f].task;
 	kind = c->inflight.f[f].kind;
+	if (kind == WZ_EF_REPARTITION) {
+		wz_recut_end(c, e->u.effect.effect, false);
+		return 0;
+	}
 	t = &c->jobs.task[task];
 	if (kind == WZ_EF_START) {
 		wz_task_lose(c, task, WZ_END_LAUNCH_FAILED, true);

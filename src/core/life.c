@@ -309,10 +309,13 @@ void wz_life_expire(struct wz_core *c)
 
 	while ((f = wz_inflight_due(c, c->now_us)) != WZ_ID_NONE) {
 		struct wz_flight x = c->inflight.f[f];
-		uint32_t slot = c->jobs.task[x.task].job;
+		uint32_t slot = x.task == WZ_ID_NONE ? WZ_ID_NONE : c->jobs.task[x.task].job;
 
 		wz_inflight_drop(c, f);
 		switch (x.kind) {
+		case WZ_EF_REPARTITION: /* nobody knows what the card is like now: its facts will say */
+			wz_recut_end(c, x.id, false);
+			break;
 		case WZ_FLIGHT_TIME_LIMIT:
 			wz_job_end(c, slot, WZ_END_TIMEOUT, false);
 			break;
