@@ -122,10 +122,42 @@ static void line(struct wz_buf *b, const char *name, const json_t *v)
 	wz_buf_addc(b, '\n');
 }
 
+/* Earlier attempts, one a line: how each ended. */
+static int attempts(struct wz_daemon *d, uint64_t job, struct wz_buf *out)
+{
+	char path[64];
+	json_t *root = NULL, *a;
+	size_t i;
+	(void)snprintf(path, sizeof path, "/v1/jobs/%llu/attempts", (unsigned long long)job);
+	int code = wz_daemon_get(d, path, false, &root);
+	json_array_foreach(json_object_get(root, "attempts"), i, a)
+	{
+		const json_t *task = json_array_get(json_object_get(a, "tasks"), 0);
+		int64_t start = wz_daemon_int(a, "start_us"), end = wz_daemon_int(a, "end_us");
+		struct wz_str node = wz_daemon_text(task, "node");
+		if (!end)
+			continue;
+		wz_buf_addz(out, "attempt ");
+		wz_buf_add_i64(out, wz_daemon_int(a, "attempt"));
+		wz_buf_addz(out, "  ");
+		wz_buf_add(out, wz_tr(wz_daemon_text(a, "state")));
+		wz_buf_addz(out, "  ");
+		wz_buf_add(out, node);
+		if (start) {
+			wz_buf_addz(out, "  ");
+			wz_duration_format(out, (uint64_t)(end - start) / 1000000 * 1000000);
+		}
+		wz_buf_addc(out, '\n');
+	}
+	json_decref(root);
+	return code;
+}
+
 static int show_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
 {
 	static const char *const plain[] = {"id", "name", "user", "state", "reason", "reason_text", "priority",
-	        "profile", "queue", "attempt", "exit_code", "exit_signal", "argv", "cwd", "comment"};
+	        "profile", "queue", "attempt", "restarts", "progress_milli", "exit_code", "exit_signal", "argv",
+	        "cwd", "comment"};
 	static const char *const of_task[] = {"state", "node", "devices", "pid", "exit_code", "exit_signal"};
 	struct show_args a = {.json = false};
 	struct wz_daemon d;
@@ -157,6 +189,8 @@ static int show_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char *
 				line(&cli->out, of_task[i], json_object_get(t, of_task[i]));
 			}
 		}
+		if (wz_daemon_int(j, "attempt") > 1)
+			code = attempts(&d, job, &cli->out);
 		json_decref(j);
 	}
 	wz_daemon_close(&d);
