@@ -135,6 +135,7 @@ try() { # $1: what it is called
 
 try plain ''
 if [ "$(id -u)" = 0 ] && grep -q cgroup /proc/self/mountinfo; then
+	# shellcheck disable=SC2034 # lib.sh's
 	cgroup=
 	try cgroup crash
 else
