@@ -44,9 +44,15 @@ static void finish_job(struct wz_core *c, uint32_t slot)
 {
 	struct wz_job *j = &c->jobs.job[slot];
 
+	uint32_t last = j->attempt;
+
 	drop_flight(c, WZ_LIMIT_ID(j));
-	for (uint32_t i = 0; i < j->tasks_max; i++) {
-		c->jobs.task[j->first_task + i].state = WZ_TASK_NONE;
+	drop_flight(c, WZ_REPAIR_ID(j));
+	for (uint32_t i = 0; i < j->n_tasks; i++) {
+		struct wz_task *t = &c->jobs.task[j->first_task + i];
+		last = t->attempt > last ? t->attempt : last;
+		t->state = WZ_TASK_NONE;
+		t->attempt = 0;
 		wz_task_rehash(c, j->first_task + i);
 	}
 	if (!j->requeue) {
@@ -55,8 +61,9 @@ static void finish_job(struct wz_core *c, uint32_t slot)
 	}
 	j->requeue = 0;
 	j->end = 0;
-	j->attempt++;
-	j->placed = j->running = j->done = 0;
+	j->attempt = last + 1;
+	j->placed = j->running = j->done = j->stopping = 0;
+	j->told = j->below = 0;
 	j->state = WZ_JOB_WAITING;
 	wz_order_add(c, slot);
 	wz_job_rehash(c, slot);
@@ -78,6 +85,7 @@ static void want_stop(struct wz_core *c, uint32_t task)
 	if (t->state == WZ_TASK_STOPPING || t->observed)
 		return;
 	c->jobs.job[t->job].running -= t->state == WZ_TASK_RUNNING;
+	c->jobs.job[t->job].stopping++;
 	t->state = WZ_TASK_STOPPING;
 	wz_check(c->n_stop < c->stop_cap); /* room is made when a task is placed */
 	c->stop_wanted[c->n_stop++] = task;
@@ -92,8 +100,10 @@ static void release_task(struct wz_core *c, uint32_t task, enum wz_task_state st
 	struct wz_task *t = &c->jobs.task[task];
 	struct wz_job *j = &c->jobs.job[t->job];
 
-	if (t->state == WZ_TASK_STOPPING)
+	if (t->state == WZ_TASK_STOPPING) {
 		unwant_stop(c, task);
+		j->stopping--;
+	}
 	if (t->state == WZ_TASK_RUNNING)
 		j->running--;
 	drop_flight(c, t->effect);
@@ -120,11 +130,12 @@ static void end_attempt(struct wz_core *c, uint32_t slot, enum wz_end end, bool 
 		j->requeue = j->requeue && requeue; /* a cancel wins over a requeue */
 	} else {
 		drop_flight(c, WZ_LIMIT_ID(j)); /* a limit on an attempt that is over must not undo its requeue */
+		drop_flight(c, WZ_REPAIR_ID(j));
 		j->state = WZ_JOB_ENDING;
 		j->end = (uint8_t)end;
 		j->requeue = requeue;
 	}
-	for (uint32_t i = 0; i < j->tasks_max; i++)
+	for (uint32_t i = 0; i < j->n_tasks; i++)
 		if (c->jobs.task[j->first_task + i].node != WZ_ID_NONE)
 			want_stop(c, j->first_task + i);
 	wz_job_rehash(c, slot);
@@ -139,8 +150,37 @@ static void settle(struct wz_core *c, uint32_t slot)
 	if (j->state != WZ_JOB_STARTING || j->running != j->placed)
 		return;
 	j->state = WZ_JOB_RUNNING;
-	if (j->placed + j->done < j->tasks_min)
+	j->told = wz_job_live(j); /* who starts is told with whom */
+	if (!wz_job_enough(c, j, j->first_task, 0))
 		end_attempt(c, slot, WZ_END_LAUNCH_FAILED, true);
+}
+
+void wz_job_mend(struct wz_core *c, uint32_t slot)
+{
+	struct wz_job *j = &c->jobs.job[slot];
+
+	if (!j->below || !wz_job_enough(c, j, j->first_task, 0))
+		return;
+	drop_flight(c, WZ_REPAIR_ID(j));
+	j->below = 0;
+	j->end = 0;
+}
+
+/* A gang falls below its minimum: true when its job waits for a replacement, until a deadline, instead of starting anew. */
+static bool await_repair(struct wz_core *c, uint32_t slot, enum wz_end end)
+{
+	struct wz_job *j = &c->jobs.job[slot];
+
+	if (!j->repair_us || j->state != WZ_JOB_RUNNING || j->placed - j->stopping < 2)
+		return false;
+	if (wz_inflight_find(c, WZ_REPAIR_ID(j)) != WZ_ID_NONE)
+		return true; /* the first loss set the deadline */
+	if (wz_inflight_add(
+	            c, WZ_REPAIR_ID(j), WZ_FLIGHT_REPAIR, j->first_task, wz_usat_add(c->now_us, j->repair_us)) < 0)
+		return false;
+	j->below = 1;
+	j->end = (uint8_t)end;
+	return true;
 }
 
 /* A task is gone without having done its work. */
@@ -148,12 +188,13 @@ static void lose_task(struct wz_core *c, uint32_t task, enum wz_end end, bool re
 {
 	uint32_t slot = c->jobs.task[task].job;
 	struct wz_job *j = &c->jobs.job[slot];
-	bool enough = j->placed + j->done > j->tasks_min; /* an elastic job goes on with fewer */
+	bool leaving = c->jobs.task[task].state == WZ_TASK_STOPPING; /* it counts no more */
 
 	requeue = requeue && !c->jobs.task[task].observed; /* foreign work is not ours to start again */
-	if (j->state == WZ_JOB_ENDING) {
+	if (j->state == WZ_JOB_ENDING || leaving) {
 		release_task(c, task, WZ_TASK_NONE);
-	} else if (enough && requeue) {
+	} else if (requeue && (wz_job_enough(c, j, task, 1) || await_repair(c, slot, end))) {
+		/* an elastic job goes on with fewer, a broken gang for a while */
 		release_task(c, task, WZ_TASK_NONE);
 	} else {
 		end_attempt(c, slot, end, requeue);
@@ -199,10 +240,22 @@ static void expire(struct wz_core *c)
 			end_attempt(c, t->job, WZ_END_TIMEOUT, false);
 			continue;
 		}
+		if (x.kind == WZ_FLIGHT_REPAIR) {
+			end_attempt(c, t->job, (enum wz_end)c->jobs.job[t->job].end, true);
+			continue;
+		}
 		t->effect = 0;
 		wz_task_rehash(c, x.task);
 		if (x.kind == WZ_EF_START) {
-			end_attempt(c, t->job, WZ_END_LAUNCH_FAILED, true);
+			if (c->jobs.job[t->job].state ==
+			                WZ_JOB_RUNNING && /* one more, or one again: the others run on */
+			        (wz_job_enough(c, &c->jobs.job[t->job], x.task, 1) ||
+			                await_repair(c, t->job, WZ_END_LAUNCH_FAILED))) {
+				want_stop(c, x.task);
+				wz_job_rehash(c, t->job);
+			} else {
+				end_attempt(c, t->job, WZ_END_LAUNCH_FAILED, true);
+			}
 		} else {
 			wz_check(c->n_stop < c->stop_cap);
 			c->stop_wanted[c->n_stop++] = x.task;
@@ -211,22 +264,6 @@ static void expire(struct wz_core *c)
 }
 
 /* ---- events about time and rules ---- */
-
-/* A profile comes from a parser or from a journal: what the code relies on is checked again. */
-static int check_profile(const struct wz_profile *p, struct wz_err *err)
-{
-	const uint64_t bytes_max = (uint64_t)WZ_BYTES_MAX;
-
-	if (!p || p->tasks_min < 1 || p->tasks_max < p->tasks_min || p->tasks_max > WZ_JOB_TASKS_MAX)
-		return wz_err_set(err, -EINVAL, "BadProfile", WZ_STR("a job needs 1 to 65536 tasks"));
-	if (p->gpus > WZ_NODE_DEVICES_MAX || p->share_milli >= WZ_WHOLE || (p->gpus && p->share_milli) ||
-	        p->gpu_mem_bytes > bytes_max || p->gpu_mem_total_bytes > bytes_max ||
-	        p->cu_milli > (uint64_t)WZ_CPU_MILLI_MAX || p->cpu_milli > (uint64_t)WZ_CPU_MILLI_MAX ||
-	        p->mem_bytes > bytes_max || p->n_types > WZ_PROFILE_TYPES_MAX || (unsigned)p->link > WZ_LINK_RACK ||
-	        p->free_pct > 100 || (unsigned)p->kind > WZ_KIND_SERVICE)
-		return wz_err_set(err, -EINVAL, "BadProfile", WZ_STR("the profile is out of range"));
-	return 0;
-}
 
 static int on_time(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
 {
@@ -276,19 +313,19 @@ static int on_workload(struct wz_core *c, const struct wz_event *e, struct wz_er
 		return wz_err_set(err, -EINVAL, "BadWorkload",
 		        WZ_STR("a workload needs a profile and a weight for each shape"));
 	for (uint32_t i = 0; i < e->u.workload.n; i++)
-		if ((r = check_profile(&e->u.workload.profile[i], err)) < 0)
+		if ((r = wz_profile_check(&e->u.workload.profile[i], err)) < 0)
 			return r;
 	r = wz_grow(&c->mem, &d->stated, &d->stated_cap, e->u.workload.n, sizeof(*d->stated));
 
 	for (uint32_t i = 0; r == 0 && i < e->u.workload.n; i++) /* all shapes exist before anything changes */
-		r = wz_shape_register(c, &e->u.workload.profile[i], &id);
+		r = wz_shape_register(c, &e->u.workload.profile[i], 0, &id);
 	if (r < 0)
 		return no_memory(err, r);
 	for (uint32_t i = 0; i < d->n_stated; i++)
 		c->sum -= wz_hash_u64(c->shape_hash[d->stated[i].shape] + i, d->stated[i].weight);
 	d->n_stated = e->u.workload.n;
 	for (uint32_t i = 0; i < d->n_stated; i++) {
-		r = wz_shape_register(c, &e->u.workload.profile[i], &id);
+		r = wz_shape_register(c, &e->u.workload.profile[i], 0, &id);
 		wz_check(r == 0);
 		d->stated[i].shape = id.v;
 		d->stated[i].weight = e->u.workload.weight[i];
@@ -326,9 +363,16 @@ static int on_node_joined(struct wz_core *c, const struct wz_event *e, struct wz
 		r = wz_grow(&c->mem, &c->model.node, &c->model.node_cap, node + 1, sizeof(*c->model.node));
 	if (r == 0)
 		r = wz_index_reserve(c);
+	if (r == 0 && node < WZ_NODES_MAX && e->u.node.n_labels <= WZ_NODE_LABELS_MAX &&
+	        (e->u.node.label || !e->u.node.n_labels))
+		r = wz_between_reserve_node(c, &e->u.node);
 	if (r < 0)
 		return no_memory(err, r);
+	if (node < c->model.n_nodes)
+		wz_between_node_out(c, node);
 	r = wz_model_node_join(&c->model, &c->catalogue, &e->u.node, err);
+	if (node < c->model.n_nodes)
+		wz_between_node_in(c, node);
 	if (r < 0)
 		return r;
 	wz_ledger_rebuild_node(c, node);
@@ -349,6 +393,8 @@ static int on_node_left(struct wz_core *c, const struct wz_event *e, struct wz_e
 		lose_task(c, t, WZ_END_NODE_LOST, true);
 		next = c->model.node[node].head_task;
 	}
+	wz_between_node_out(c, node);
+	wz_between_node_in(c, node);
 	node_rehash(c, node);
 	c->facts_changed = true;
 	return 0;
@@ -419,23 +465,15 @@ int wz_job_reserve(struct wz_core *c, uint32_t n_tasks)
 	return wz_grow(&c->mem, &c->stop_wanted, &c->stop_cap, (uint32_t)tasks, sizeof(*c->stop_wanted));
 }
 
-static int check_submit(const struct wz_core *c, const struct wz_ev_submit *s, struct wz_err *err)
-{
-	int r = check_profile(s->profile, err);
-
-	if (r < 0)
-		return r;
-	if (wz_jobs_find(c, s->job) != WZ_ID_NONE)
-		return wz_err_set(err, -EEXIST, "JobExists", WZ_STR("a live job has that number"));
-	return 0;
-}
-
+/* Demand is of shapes; what is asked of labels is no part of it. */
 static void count_demand(struct wz_core *c, wz_shape_id shape, uint32_t tasks)
 {
-	uint64_t *n = &c->demand.arrived[shape.v];
+	uint64_t *n;
 	struct wz_policy_ctx ctx = wz_ctx(c, NULL);
 	bool epoch;
 
+	shape.v = c->shapes.shape[shape.v].plain;
+	n = &c->demand.arrived[shape.v];
 	if (*n)
 		c->sum -= wz_hash_u64(c->shape_hash[shape.v] ^ 0xdeULL, *n);
 	epoch = wz_demand_add(&c->demand, shape, tasks);
@@ -451,36 +489,46 @@ static void count_demand(struct wz_core *c, wz_shape_id shape, uint32_t tasks)
 static int on_submitted(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
 {
 	const struct wz_ev_submit *s = &e->u.submit;
-	uint32_t slot, class_id, user = WZ_ID_NONE, queue = WZ_ID_NONE;
-	wz_shape_id shape;
-	struct wz_job *j;
-	int r = check_submit(c, s, err);
+	uint32_t slot, class_id, user = WZ_ID_NONE, queue = WZ_ID_NONE, n;
+	const struct wz_set *set;
+	struct wz_job *j, f = {0};
+	struct wz_set one;
+	int r = wz_jobs_find(c, s->job) != WZ_ID_NONE
+	                ? wz_err_set(err, -EEXIST, "JobExists", WZ_STR("a live job has that number"))
+	                : wz_gang_of_submit(c, s, &f, err);
 
 	if (r < 0)
 		return r;
-	r = wz_shape_register(c, s->profile, &shape);
+	r = wz_demand_reserve(&c->demand, c->shapes.n);
 	if (r == 0)
-		r = wz_demand_reserve(&c->demand, c->shapes.n);
-	if (r == 0)
-		r = wz_order_class(
-		        c, shape.v, s->profile->tasks_min, s->profile->tasks_max, s->priority, &class_id);
+		r = wz_order_class(c,
+		        &(struct wz_class){.shape = f.shape,
+		                .between = f.between,
+		                .gang = f.gang,
+		                .tasks_min = f.tasks_min,
+		                .tasks_max = f.tasks_max,
+		                .priority = s->priority},
+		        &class_id);
 	if (r == 0 && s->user.len)
 		r = wz_strtab_add(&c->model.names, s->user, &user);
 	if (r == 0 && s->queue.len)
 		r = wz_strtab_add(&c->model.names, s->queue, &queue);
 	if (r == 0)
-		r = wz_job_reserve(c, s->profile->tasks_max);
+		r = wz_job_reserve(c, f.n_tasks);
 	if (r == 0)
-		r = wz_jobs_add(c, s->job, s->profile->tasks_max, &slot);
+		r = wz_jobs_add(c, s->job, f.n_tasks, &slot);
 	if (r < 0)
 		return no_memory(err, r);
 	j = &c->jobs.job[slot];
 	j->seq = ++c->jobs.next_seq;
 	j->submitted_us = c->now_us;
-	j->shape = shape.v;
+	j->shape = f.shape;
+	j->between = f.between;
+	j->gang = f.gang;
 	j->class_id = class_id;
-	j->tasks_min = s->profile->tasks_min;
-	j->tasks_max = s->profile->tasks_max;
+	j->tasks_min = f.tasks_min;
+	j->tasks_max = f.tasks_max;
+	j->n_tasks = f.n_tasks;
 	j->attempt = 1;
 	j->user = user;
 	j->queue = queue;
@@ -488,11 +536,15 @@ static int on_submitted(struct wz_core *c, const struct wz_event *e, struct wz_e
 	j->kind = (uint8_t)s->profile->kind;
 	j->preempt = s->profile->preempt;
 	j->time_limit_us = s->profile->time_us;
+	j->repair_us = s->profile->repair_us;
 	j->state = s->held ? WZ_JOB_HELD : WZ_JOB_WAITING;
 	if (!s->held)
 		wz_order_add(c, slot);
+	wz_job_expect(c, slot, 1);
 	wz_job_rehash(c, slot);
-	count_demand(c, shape, j->tasks_max);
+	set = wz_job_sets(c, j, &one, &n);
+	for (uint32_t i = 0; i < n; i++)
+		count_demand(c, (wz_shape_id){set[i].shape}, set[i].max);
 	return 0;
 }
 
@@ -510,17 +562,26 @@ static int on_edited(struct wz_core *c, const struct wz_event *e, struct wz_err 
 	if (j->state != WZ_JOB_WAITING && j->state != WZ_JOB_HELD)
 		return wz_err_set(
 		        err, -EINVAL, "NotWaiting", WZ_STR("only a job that has not started can be edited"));
-	if (e->u.edit.profile && (r = check_profile(e->u.edit.profile, err)) < 0)
+	if (e->u.edit.profile && (r = wz_profile_check(e->u.edit.profile, err)) < 0)
 		return r;
 	if (e->u.edit.profile &&
 	        (e->u.edit.profile->tasks_min != j->tasks_min || e->u.edit.profile->tasks_max != j->tasks_max))
-		return wz_err_set(err, -EINVAL, "BadEdit", WZ_STR("the number of tasks cannot be edited"));
+		return wz_err_set(err, -EINVAL, "BadEdit", WZ_STR("the number of tasks is changed by JOB_RESIZED"));
+	if (e->u.edit.profile && j->gang)
+		return wz_err_set(err, -EINVAL, "BadEdit", WZ_STR("sets of tasks cannot be edited"));
 	if (e->u.edit.profile)
-		r = wz_shape_register(c, e->u.edit.profile, &shape);
+		r = wz_shape_register(c, e->u.edit.profile, c->shapes.shape[j->shape].local, &shape);
 	if (r == 0)
 		r = wz_demand_reserve(&c->demand, c->shapes.n);
 	if (r == 0)
-		r = wz_order_class(c, shape.v, j->tasks_min, j->tasks_max, e->u.edit.priority, &class_id);
+		r = wz_order_class(c,
+		        &(struct wz_class){.shape = shape.v,
+		                .between = j->between,
+		                .gang = j->gang,
+		                .tasks_min = j->tasks_min,
+		                .tasks_max = j->tasks_max,
+		                .priority = e->u.edit.priority},
+		        &class_id);
 	if (r < 0)
 		return no_memory(err, r);
 	if (j->state == WZ_JOB_WAITING)
@@ -530,6 +591,7 @@ static int on_edited(struct wz_core *c, const struct wz_event *e, struct wz_err 
 	j->priority = e->u.edit.priority;
 	if (e->u.edit.profile) {
 		j->time_limit_us = e->u.edit.profile->time_us;
+		j->repair_us = e->u.edit.profile->repair_us;
 		j->kind = (uint8_t)e->u.edit.profile->kind;
 		j->preempt = e->u.edit.profile->preempt;
 	}
@@ -597,7 +659,7 @@ static uint32_t task_of(const struct wz_core *c, uint64_t job, uint32_t task, ui
 	uint32_t slot = wz_jobs_find(c, job);
 	const struct wz_job *j = slot == WZ_ID_NONE ? NULL : &c->jobs.job[slot];
 
-	if (!j || task >= j->tasks_max || attempt != j->attempt ||
+	if (!j || task >= j->n_tasks || attempt != c->jobs.task[j->first_task + task].attempt ||
 	        c->jobs.task[j->first_task + task].node == WZ_ID_NONE)
 		return WZ_ID_NONE;
 	return j->first_task + task;
@@ -629,7 +691,7 @@ static int on_observed(struct wz_core *c, const struct wz_event *e, struct wz_er
 {
 	const struct wz_place *p = &e->u.observed.place;
 	struct wz_profile none;
-	uint32_t slot, class_id;
+	uint32_t slot, class_id, constraint = 0, labels = 0, between = 0;
 	wz_shape_id shape;
 	struct wz_job *j;
 	int r;
@@ -642,12 +704,21 @@ static int on_observed(struct wz_core *c, const struct wz_event *e, struct wz_er
 		return wz_err_set(err, -EINVAL, "BadPlace", WZ_STR("the observed work is out of range"));
 	if (wz_jobs_find(c, e->u.observed.job) != WZ_ID_NONE)
 		return wz_err_set(err, -EEXIST, "JobExists", WZ_STR("a live job has that number"));
+	r = wz_labels_register(c, e->u.observed.n_labels, e->u.observed.label, &labels, err);
+	if (r == 0)
+		r = wz_constraint_register(c, e->u.observed.constraint, &constraint, err);
+	if (r < 0)
+		return r;
 	wz_profile_init(&none);
-	r = wz_shape_register(c, &none, &shape);
+	r = wz_asked_register(c, c->between.constraint[constraint].n_term ? constraint : 0, labels, &between);
+	if (r == 0)
+		r = wz_shape_register(c, &none, constraint, &shape);
 	if (r == 0)
 		r = wz_demand_reserve(&c->demand, c->shapes.n);
 	if (r == 0)
-		r = wz_order_class(c, shape.v, 1, 1, 0, &class_id);
+		r = wz_order_class(c,
+		        &(struct wz_class){.shape = shape.v, .between = between, .tasks_min = 1, .tasks_max = 1},
+		        &class_id);
 	if (r == 0)
 		r = wz_job_reserve(c, 1);
 	if (r == 0)
@@ -658,16 +729,34 @@ static int on_observed(struct wz_core *c, const struct wz_event *e, struct wz_er
 	j->seq = ++c->jobs.next_seq;
 	j->shape = shape.v;
 	j->class_id = class_id;
-	j->tasks_min = j->tasks_max = j->attempt = j->placed = j->running = 1;
+	j->between = between;
+	j->tasks_min = j->tasks_max = j->n_tasks = j->attempt = j->placed = j->running = j->told = 1;
 	j->state = WZ_JOB_RUNNING;
 	j->user = j->queue = WZ_ID_NONE;
 	c->jobs.task[j->first_task].state = WZ_TASK_RUNNING;
 	c->jobs.task[j->first_task].observed = 1;
+	c->jobs.task[j->first_task].attempt = 1;
+	wz_job_expect(c, slot, 1);
 	wz_ledger_take(c, j->first_task, p);
 	wz_ledger_observe(c, p->node.v);
 	wz_task_rehash(c, j->first_task);
 	wz_job_rehash(c, slot);
 	return 0;
+}
+
+static int on_resized(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
+{
+	return wz_gang_resize(c, e, err);
+}
+
+static int on_budget_set(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
+{
+	return wz_budget_set(c, &e->u.budget, err);
+}
+
+static int on_budget_removed(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
+{
+	return wz_budget_remove(c, e->u.budget.name, err);
 }
 
 /* ---- acknowledgements ---- */
@@ -729,6 +818,7 @@ static handler *const handlers[] = {
         [WZ_EV_TASK_ENDED] = on_task_ended,
         [WZ_EV_TASK_OBSERVED] = on_observed,
         [WZ_EV_TASK_REPORTED] = on_carried,
+        [WZ_EV_JOB_RESIZED] = on_resized,
         [WZ_EV_EFFECT_CONFIRMED] = on_confirmed,
         [WZ_EV_EFFECT_REFUSED] = on_refused,
         [WZ_EV_POLICY_SET] = on_policy,
@@ -741,6 +831,8 @@ static handler *const handlers[] = {
         [WZ_EV_OFFER_REMOVED] = on_carried,
         [WZ_EV_SOLUTION] = on_carried,
         [WZ_EV_REPACK_ASKED] = on_carried,
+        [WZ_EV_DISRUPTION_BUDGET_SET] = on_budget_set,
+        [WZ_EV_DISRUPTION_BUDGET_REMOVED] = on_budget_removed,
 };
 
 int wz_core_apply(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
@@ -765,18 +857,27 @@ static int stale(struct wz_err *err)
 	return wz_err_set(err, -ESTALE, "Stale", WZ_STR("this effect was decided on another state"));
 }
 
+static bool may_start(const struct wz_core *c, const struct wz_job *j, const struct wz_effect *e)
+{
+	const struct wz_task *t;
+
+	if (!j || e->task >= j->n_tasks || e->id < c->next_effect ||
+	        (j->state != WZ_JOB_WAITING && j->state != WZ_JOB_STARTING && j->state != WZ_JOB_RUNNING))
+		return false;
+	t = &c->jobs.task[j->first_task + e->task];
+	return t->state == WZ_TASK_NONE && e->attempt == wz_task_next_attempt(j, t) &&
+	       wz_job_live(j) < j->tasks_max && wz_ledger_fits(c, &e->place);
+}
+
 static int apply_start(struct wz_core *c, const struct wz_effect *e, struct wz_err *err)
 {
 	uint32_t slot = wz_jobs_find(c, e->job), task;
 	struct wz_job *j = slot == WZ_ID_NONE ? NULL : &c->jobs.job[slot];
 	int r;
 
-	if (!j || e->attempt != j->attempt || e->task >= j->tasks_max || e->id < c->next_effect ||
-	        (j->state != WZ_JOB_WAITING && j->state != WZ_JOB_STARTING) || !wz_ledger_fits(c, &e->place))
+	if (!may_start(c, j, e))
 		return stale(err);
 	task = j->first_task + e->task;
-	if (c->jobs.task[task].state != WZ_TASK_NONE)
-		return stale(err);
 	r = wz_inflight_add(c, e->id, WZ_EF_START, task, e->deadline_us);
 	if (r < 0)
 		return no_memory(err, r);
@@ -788,7 +889,25 @@ static int apply_start(struct wz_core *c, const struct wz_effect *e, struct wz_e
 	wz_ledger_take(c, task, &e->place);
 	c->jobs.task[task].state = WZ_TASK_ASSUMED;
 	c->jobs.task[task].effect = e->id;
+	c->jobs.task[task].attempt = e->attempt;
 	wz_task_rehash(c, task);
+	wz_job_mend(c, slot);
+	wz_job_rehash(c, slot);
+	return 0;
+}
+
+/* The job is told how many tasks it has; what is beyond, the highest numbers first, is to be stopped. */
+static int apply_resize(struct wz_core *c, const struct wz_effect *e, struct wz_err *err)
+{
+	uint32_t slot = wz_jobs_find(c, e->job), t;
+	struct wz_job *j = slot == WZ_ID_NONE ? NULL : &c->jobs.job[slot];
+
+	if (!j || j->state != WZ_JOB_RUNNING || e->attempt != j->attempt || e->id < c->next_effect ||
+	        e->task > wz_job_live(j) || (e->task < wz_job_live(j) && e->task < j->tasks_min))
+		return stale(err);
+	while ((t = wz_gang_surplus(c, j, e->task)) != WZ_ID_NONE)
+		want_stop(c, t);
+	j->told = wz_job_live(j);
 	wz_job_rehash(c, slot);
 	return 0;
 }
@@ -840,6 +959,9 @@ int wz_core_apply_effect(struct wz_core *c, const struct wz_effect *e, struct wz
 		break;
 	case WZ_EF_STOP:
 		r = apply_stop(c, e, err);
+		break;
+	case WZ_EF_RESIZE:
+		r = apply_resize(c, e, err);
 		break;
 	case WZ_EF_EXPLAIN:
 		r = apply_explain(c, e, err);

@@ -46,7 +46,10 @@ static inline void world_init_opt(struct world *w, struct wz_core_options o)
 	tap_eq_i64(r, 0, "wz_core_new");
 }
 
-static inline void world_init(struct world *w) { world_init_opt(w, (struct wz_core_options){.seed = 1}); }
+static inline void world_init(struct world *w)
+{
+	world_init_opt(w, (struct wz_core_options){.seed = 1});
+}
 
 static inline void world_free(struct world *w)
 {
@@ -89,9 +92,14 @@ static inline struct wz_device_facts world_facts(struct world *w, const struct d
 {
 	wz_model_id m = world_model(w, d->model);
 	int64_t mem = d->mem ? d->mem : (int64_t)wz_core_catalogue(w->c)->model[m.v].mem_bytes;
-	return (struct wz_device_facts){.model = m, .mem_bytes = mem < 0 ? 0 : mem,
-		.compute_milli = d->milli ? d->milli : WZ_WHOLE, .link_domain = d->link, .numa = d->numa, .pcie = d->pcie,
-		.health = d->health, .partition = d->partition};
+	return (struct wz_device_facts){.model = m,
+	        .mem_bytes = mem < 0 ? 0 : mem,
+	        .compute_milli = d->milli ? d->milli : WZ_WHOLE,
+	        .link_domain = d->link,
+	        .numa = d->numa,
+	        .pcie = d->pcie,
+	        .health = d->health,
+	        .partition = d->partition};
 }
 
 /* A node with the devices given, 64 CPUs and 256 Gi unless *like says otherwise. */
@@ -135,10 +143,17 @@ static inline int submit_prio(struct world *w, uint64_t job, const char *text, i
 {
 	struct wz_profile p = profile(w, text);
 	return world_apply(w, &(struct wz_event){.kind = WZ_EV_JOB_SUBMITTED,
-		.u.submit = {.job = job, .user = WZ_STR("ann"), .queue = WZ_STR("q"), .priority = priority, .profile = &p}});
+	                              .u.submit = {.job = job,
+	                                      .user = WZ_STR("ann"),
+	                                      .queue = WZ_STR("q"),
+	                                      .priority = priority,
+	                                      .profile = &p}});
 }
 
-static inline int submit(struct world *w, uint64_t job, const char *text) { return submit_prio(w, job, text, 0); }
+static inline int submit(struct world *w, uint64_t job, const char *text)
+{
+	return submit_prio(w, job, text, 0);
+}
 
 static inline int job_event(struct world *w, uint32_t kind, uint64_t job)
 {
@@ -146,10 +161,11 @@ static inline int job_event(struct world *w, uint32_t kind, uint64_t job)
 }
 
 static inline int task_event(struct world *w, uint32_t kind, uint64_t job, uint32_t task, uint32_t attempt,
-	enum wz_end end, bool requeue)
+        enum wz_end end, bool requeue)
 {
-	return world_apply(w, &(struct wz_event){.kind = kind,
-		.u.task = {.job = job, .task = task, .attempt = attempt, .end = end, .requeue = requeue}});
+	return world_apply(w,
+	        &(struct wz_event){.kind = kind,
+	                .u.task = {.job = job, .task = task, .attempt = attempt, .end = end, .requeue = requeue}});
 }
 
 static inline int ack(struct world *w, uint32_t kind, uint64_t effect)
@@ -165,24 +181,29 @@ static inline int node_event(struct world *w, uint32_t kind, uint32_t node)
 static inline int node_ready(struct world *w, uint32_t node, bool ready, bool cordoned)
 {
 	return world_apply(w, &(struct wz_event){.kind = WZ_EV_NODE_READY,
-		.u.ready = {.node = {node}, .ready = ready, .cordoned = cordoned}});
+	                              .u.ready = {.node = {node}, .ready = ready, .cordoned = cordoned}});
 }
 
 static inline int device_changed(struct world *w, uint32_t node, uint32_t index, struct dev d)
 {
 	return world_apply(w, &(struct wz_event){.kind = WZ_EV_DEVICE_CHANGED,
-		.u.device = {.node = {node}, .index = index, .facts = world_facts(w, &d)}});
+	                              .u.device = {.node = {node}, .index = index, .facts = world_facts(w, &d)}});
 }
 
 static inline int telemetry(struct world *w, uint32_t node, uint32_t index, uint8_t free_pct)
 {
 	return world_apply(w, &(struct wz_event){.kind = WZ_EV_TELEMETRY,
-		.u.telemetry = {.node = {node}, .index = index, .free_mem_pct = free_pct, .util_pct = 255, .temp_c = 255}});
+	                              .u.telemetry = {.node = {node},
+	                                      .index = index,
+	                                      .free_mem_pct = free_pct,
+	                                      .util_pct = 255,
+	                                      .temp_c = 255}});
 }
 
 static inline int observed(struct world *w, uint64_t job, struct wz_place p)
 {
-	return world_apply(w, &(struct wz_event){.kind = WZ_EV_TASK_OBSERVED, .u.observed = {.job = job, .place = p}});
+	return world_apply(
+	        w, &(struct wz_event){.kind = WZ_EV_TASK_OBSERVED, .u.observed = {.job = job, .place = p}});
 }
 
 static inline void at(struct world *w, uint64_t seconds)
@@ -226,13 +247,16 @@ static inline unsigned step_within(struct world *w, uint64_t budget)
 	return starts;
 }
 
-static inline unsigned step(struct world *w) { return step_within(w, 0); }
+static inline unsigned step(struct world *w)
+{
+	return step_within(w, 0);
+}
 
 /* Acknowledges every effect of the last plan that wants it. */
 static inline void confirm_plan(struct world *w)
 {
 	for (uint32_t i = 0; i < w->plan.n; i++)
-		if (w->plan.effect[i].kind != WZ_EF_EXPLAIN) {
+		if (w->plan.effect[i].kind != WZ_EF_EXPLAIN && w->plan.effect[i].kind != WZ_EF_RESIZE) {
 			int r = ack(w, WZ_EV_EFFECT_CONFIRMED, w->plan.effect[i].id);
 			tap_eq_i64(r, 0, "a confirmation");
 		}
