@@ -67,6 +67,11 @@ WZ_API_ANSWERS(usage)
 WZ_API_ANSWERS(check)
 WZ_API_ANSWERS(info)
 WZ_API_ANSWERS(submitted)
+WZ_API_ANSWERS(audit_line)
+WZ_API_ANSWERS(reloaded)
+WZ_API_ANSWERS(board)
+WZ_API_ANSWERS(span)
+WZ_API_ANSWERS(snapshot)
 #undef WZ_API_ANSWERS
 
 /* Bytes that come bit by bit. write: 0; -EAGAIN: nothing was taken, on_drain(c) tells when to go on; -EPIPE: the client has
@@ -87,7 +92,7 @@ void wz_api_stream_abort(struct wz_api_call *c); /* it is not whole: the client 
 	X(job_edit, job_edit) \
 	X(job_cancel, job_cancel) \
 	X(job_hold, job_hold) \
-	X(job_release, job_ref) \
+	X(job_release, job_hold) \
 	X(job_requeue, job_hold) \
 	X(job_suspend, job_ref) \
 	X(job_resume, job_ref) \
@@ -96,11 +101,14 @@ void wz_api_stream_abort(struct wz_api_call *c); /* it is not whole: the client 
 	X(job_why, job_ref) \
 	X(job_attempts, job_ref) \
 	X(job_logs, job_logs) \
+	X(snapshot_put, snapshot_put) \
 	X(node_list, nothing) \
 	X(node_get, node_ref) \
 	X(node_drain, node_drain) \
 	X(node_undrain, node_ref) \
 	X(device_list, device_query) \
+	X(board, board_query) \
+	X(timeline, timeline_query) \
 	X(queue_list, nothing) \
 	X(queue_set, queue_set) \
 	X(queue_remove, name_ref) \
@@ -110,6 +118,7 @@ void wz_api_stream_abort(struct wz_api_call *c); /* it is not whole: the client 
 	X(usage, usage_query) \
 	X(info, nothing) \
 	X(doctor, nothing) \
+	X(audit_list, audit_query) \
 	X(reload, nothing)
 
 struct wz_api_backend {

@@ -67,6 +67,10 @@ static const struct wz_api_field job_fields[] = {
         WZ_F(T, checkpoint_us, TIME, 0, "when its last checkpoint was complete"),
         WZ_F_TYPE(T, tasks, LIST, 0, &wz_type_task, "tasks of the present attempt"),
         WZ_F(T, after, STRS, 0, "dependencies, such as afterok:12"),
+        WZ_F(T, begin_us, TIME, 0, "not before"),
+        WZ_F(T, retries, U32, 0, "attempts that failed and were tried again"),
+        WZ_F(T, params, STRS, 0, "what an array's task has of its own, NAME=VALUE"),
+        WZ_F(T, labels, PAIRS, 0, "labels"),
         WZ_F(T, image, STR, 0, "container image"),
         WZ_F(T, argv, STRS, PRIVATE, "command (owner and admins)"),
         WZ_F(T, script, STR, PRIVATE, "script (owner and admins)"),
@@ -145,6 +149,7 @@ static const struct wz_api_field submitted_fields[] = {
         WZ_F(T, state, STR, 0, "state right after"),
         WZ_F(T, would_start, BOOL, 0, "dry run: it would start at once"),
         WZ_F(T, expected_start_us, TIME, 0, "dry run: when it would start"),
+        WZ_F(T, nodes, STRS, 0, "dry run: where, one name for each task"),
         WZ_F(T, reason, STR, 0, "dry run: why it would wait"),
         WZ_F(T, text, STR, 0, "dry run: the same as a sentence"),
         WZ_F(T, warnings, STRS, 0, "what was accepted but is probably not meant"),
@@ -152,7 +157,27 @@ static const struct wz_api_field submitted_fields[] = {
 const struct wz_api_type wz_type_submitted = WZ_TYPE("Submitted", T, submitted_fields, "The answer to a submit.");
 #undef T
 
+#define T struct wz_api_snapshot
+static const struct wz_api_field snapshot_fields[] = {
+        WZ_F(T, id, STR, ALWAYS, "SHA-256 of the archive"),
+        WZ_F(T, have, I64, ALWAYS, "bytes of it that are there"),
+        WZ_F(T, complete, BOOL, ALWAYS, "all of it is there, and is what its name says"),
+};
+const struct wz_api_type wz_type_snapshot = WZ_TYPE("Snapshot", T, snapshot_fields, "An archive of code.");
+#undef T
+
 /* ---- requests ---- */
+
+#define T struct wz_api_snapshot_put
+static const struct wz_api_field snapshot_put_fields[] = {
+        WZ_F_RANGE(T, id, STR, WZ_FIELD_REQUIRED, 0, 64, "SHA-256 of the whole archive, 64 hexadecimal digits"),
+        WZ_F_RANGE(T, size, I64, WZ_FIELD_REQUIRED, 1, 1073741824, "bytes of the whole archive, a tar file"),
+        WZ_F_RANGE(T, offset, I64, 0, 0, 1073741824, "where this piece begins"),
+        WZ_F_RANGE(T, data, STR, 0, 0, WZ_API_BLOB_MAX, "the piece, base64; absent: ask what is there"),
+};
+const struct wz_api_type wz_type_snapshot_put =
+        WZ_TYPE("SnapshotPut", T, snapshot_put_fields, "A piece of an archive of code.");
+#undef T
 
 #define T struct wz_api_submit
 static const struct wz_api_field submit_fields[] = {
@@ -166,22 +191,40 @@ static const struct wz_api_field submit_fields[] = {
         WZ_F_RANGE(T, name, STR, 0, 0, WZ_API_NAME_MAX, "name; the command's when absent"),
         WZ_F_RANGE(T, queue, STR, 0, 0, WZ_API_NAME_MAX, "queue; the user's default when absent"),
         WZ_F_RANGE(T, argv, STRS, 0, 0, WZ_API_ARGS_MAX, "command and arguments; never given to a shell"),
-        WZ_F_RANGE(T, script, STR, 0, 0, WZ_API_BLOB_MAX, "a script with its #! line, instead of argv"),
+        WZ_F_RANGE(T, script, STR, 0, 0, WZ_API_BLOB_MAX, "a script with its #! line; argv are its arguments"),
         WZ_F_RANGE(T, cwd, STR, 0, 0, WZ_API_TEXT_MAX, "working directory, absolute"),
         WZ_F_RANGE(T, env, PAIRS, 0, 0, WZ_API_ARGS_MAX, "environment"),
-        WZ_F_RANGE(T, secrets, PAIRS, WZ_FIELD_SECRET, 0, 64, "environment that is never shown, logged or kept"),
+        WZ_F_RANGE(
+                T, env_pass, STRS, 0, 0, 256, "names of env that pass besides the usual ones; NAME* for a prefix"),
+        WZ_F_RANGE(T, env_set, PAIRS, 0, 0, 1024, "environment that is set whatever passes"),
+        WZ_F(T, env_all, BOOL, 0, "all of env passes"),
+        WZ_F_RANGE(T, secrets, PAIRS, WZ_FIELD_SECRET, 0, 64,
+                "values that are never shown or logged, and gone after the end"),
+        WZ_F(T, secrets_env, BOOL, 0, "secrets as variables; else as files of WZ_SECRETS_DIR"),
         WZ_F_RANGE(T, profile, STR, 0, 0, WZ_API_TEXT_MAX, "what one task needs, text of spec/profile.md"),
         WZ_F(T, priority, I32, 0, "larger goes first; users may only lower theirs"),
         WZ_F(T, held, BOOL, 0, "it waits for a release"),
         WZ_F(T, begin_us, TIME, 0, "not before"),
         WZ_F(T, deadline_us, TIME, 0, "not after"),
         WZ_F_RANGE(T, after, STRS, 0, 0, 1024, "dependencies: afterok:12, afterany:12, afternotok:12, singleton"),
+        WZ_F_RANGE(T, on_dep_fail, STR, 0, 0, 16,
+                "when a dependency can no longer be met: cancel (default), hold, run"),
         WZ_F_RANGE(T, array, STR, 0, 0, 256, "indices: 0-31, 1,3,5, 1-7:2, with %8 at most 8 at once"),
-        WZ_F_RANGE(T, lines, STRS, 0, 0, 100000, "one job for each, its text as ${line} in argv"),
+        WZ_F_RANGE(
+                T, sweep, STRS, 0, 0, 16, "NAME=A,B,C or NAME=1..5: one job for each combination, {NAME} in argv"),
+        WZ_F_RANGE(T, lines, STRS, 0, 0, 100000,
+                "one job for each: {line} in argv, or without argv the command itself"),
+        WZ_F_RANGE(T, throttle, U32, 0, 0, 100000, "tasks of it that may run at once"),
         WZ_F_RANGE(T, retry_max, U32, 0, 0, 1000, "attempts after the first, at most"),
-        WZ_F_RANGE(T, retry_on, STRS, 0, 0, 16, "ends that are tried again, words of state in lower case"),
-        WZ_F_RANGE(T, stdout_path, STR, 0, 0, WZ_API_TEXT_MAX, "a copy of the log goes here, opened as the user"),
-        WZ_F_RANGE(T, stderr_path, STR, 0, 0, WZ_API_TEXT_MAX, "the same for stderr"),
+        WZ_F_RANGE(
+                T, retry_on, STRS, 0, 0, 16, "what is tried again: exit:75, signal:9, FAILED, OOM, NODE_LOST, ..."),
+        WZ_F_RANGE(T, retry_delay_us, I64, 0, 0, 604800000000,
+                "pause before the first retry; each next one is twice as long"),
+        WZ_F(T, no_requeue, BOOL, 0, "it is not started again when its node is lost"),
+        WZ_F_RANGE(T, stdout_path, STR, 0, 0, WZ_API_TEXT_MAX,
+                "output goes to this file, opened as the user: %j %A %a %x %u %r %N %t"),
+        WZ_F_RANGE(T, stderr_path, STR, 0, 0, WZ_API_TEXT_MAX, "the same for stderr; with stdout when absent"),
+        WZ_F(T, truncate, BOOL, 0, "the first attempt empties these files"),
         WZ_F_RANGE(T, log_max_bytes, I64, 0, 0, INT64_MAX, "head and tail of the log that are kept"),
         WZ_F_RANGE(T, umask, I32, 0, 0, 511, "file mode mask"),
         WZ_F_RANGE(T, image, STR, 0, 0, WZ_API_TEXT_MAX, "container image"),
@@ -190,8 +233,11 @@ static const struct wz_api_field submit_fields[] = {
         WZ_F_RANGE(T, comment, STR, 0, 0, WZ_API_TEXT_MAX, "free text"),
         WZ_F_RANGE(T, git_commit, STR, 0, 0, 64, "commit of the code"),
         WZ_F_RANGE(T, git_diff, STR, 0, 0, WZ_API_BLOB_MAX, "what differs from that commit"),
+        WZ_F_RANGE(T, snapshot, STR, 0, 0, 64,
+                "archive brought by POST /v1/snapshots: the job runs in a checkout of its own"),
+        WZ_F_RANGE(T, snapshot_cwd, STR, 0, 0, WZ_API_TEXT_MAX, "directory within it"),
+        WZ_F_RANGE(T, labels, PAIRS, 0, 0, 64, "labels"),
         WZ_F(T, pty, BOOL, 0, "the first task gets a terminal"),
-        WZ_F(T, kill_on_bad_dependency, BOOL, 0, "end the job when a dependency can no longer be met"),
 };
 const struct wz_api_type wz_type_submit = WZ_TYPE("Submit", T, submit_fields, "A job to submit.");
 #undef T
@@ -204,6 +250,9 @@ static const struct wz_api_field job_query_fields[] = {
         WZ_F_RANGE(T, node, STR, QUERY, 0, 256, "with a task on this node"),
         WZ_F_RANGE(T, name, STR, QUERY, 0, WZ_API_NAME_MAX, "of this name"),
         WZ_F_RANGE(T, ids, NUMS, QUERY, 0, 1000, "these jobs"),
+        WZ_F(T, array, U64, QUERY, "tasks of this array"),
+        WZ_F_RANGE(T, indices, STR, QUERY, 0, 256, "these of them: 3, 1-4,9"),
+        WZ_F_RANGE(T, label, STR, QUERY, 0, WZ_API_TEXT_MAX, "with this label: NAME or NAME=VALUE"),
         WZ_F(T, all, BOOL, QUERY, "ended ones too"),
         WZ_F(T, since_us, TIME, QUERY, "ended after this"),
         WZ_F(T, until_us, TIME, QUERY, "ended before this"),
@@ -219,6 +268,7 @@ const struct wz_api_type wz_type_job_ref = WZ_TYPE("JobRef", struct wz_api_job_r
 #define T struct wz_api_job_cancel
 static const struct wz_api_field job_cancel_fields[] = {
         ID(T),
+        WZ_F_RANGE(T, indices, STR, 0, 0, 256, "of an array: these tasks, 3 or 1-4,9; all of it when absent"),
         {.name = "grace_us",
                 .doc = "time between the signal and the kill, instead of the job's own",
                 .kind = WZ_FIELD_I64,
@@ -231,8 +281,9 @@ const struct wz_api_type wz_type_job_cancel = WZ_TYPE("JobCancel", T, job_cancel
 #undef T
 
 #define T struct wz_api_job_hold
-static const struct wz_api_field job_hold_fields[] = {
-        ID(T), WZ_F_RANGE(T, reason, STR, 0, 0, WZ_API_TEXT_MAX, "shown to the owner")};
+static const struct wz_api_field job_hold_fields[] = {ID(T),
+        WZ_F_RANGE(T, indices, STR, 0, 0, 256, "of an array: these tasks; all of it when absent"),
+        WZ_F_RANGE(T, reason, STR, 0, 0, WZ_API_TEXT_MAX, "shown to the owner")};
 const struct wz_api_type wz_type_job_hold = WZ_TYPE("JobHold", T, job_hold_fields, "Why it is held or requeued.");
 #undef T
 
@@ -255,11 +306,13 @@ static const struct wz_api_field job_edit_fields[] = {
         EDIT(name, STR, set_name, WZ_API_NAME_MAX, "new name"),
         EDIT(queue, STR, set_queue, WZ_API_NAME_MAX, "another queue"),
         EDIT(priority, I32, set_priority, 0, "new priority; users may only lower theirs"),
-        EDIT(profile, STR, set_profile, WZ_API_TEXT_MAX, "what one task needs now; of a waiting job"),
+        EDIT(profile, STR, set_profile, WZ_API_TEXT_MAX,
+                "entries of a profile that replace those of a waiting job"),
         EDIT(begin_us, TIME, set_begin, 0, "not before; 0: at once"),
         EDIT(deadline_us, TIME, set_deadline, 0, "not after; 0: none"),
         EDIT(comment, STR, set_comment, WZ_API_TEXT_MAX, "free text"),
         EDIT(after, STRS, set_after, 1024, "dependencies, all of them"),
+        EDIT(held, BOOL, set_held, 0, "it waits for a release"),
 };
 const struct wz_api_type wz_type_job_edit =
         WZ_TYPE("JobEdit", struct wz_api_job_edit, job_edit_fields, "What changes; absent fields stay.");

@@ -66,6 +66,10 @@ struct wz_api_job {
 	int64_t progress_milli, checkpoint_us;
 	struct wz_items tasks; /* struct wz_api_task: of the present attempt */
 	struct wz_strs after; /* dependencies, "afterok:12" */
+	int64_t begin_us; /* not before */
+	uint32_t retries; /* attempts that failed and were tried again */
+	struct wz_strs params; /* of an array's task: "lr=0.1" */
+	struct wz_pairs labels;
 	struct wz_str image;
 	/* Private: for the owner and admins. */
 	struct wz_strs argv;
@@ -135,6 +139,53 @@ struct wz_api_node {
 	int64_t seen_us;
 };
 
+/* The jigsaw board (board.h). */
+struct wz_api_piece { /* what one task holds of one device */
+	uint64_t job;
+	uint32_t task;
+	int32_t compute_milli;
+	int64_t mem_bytes;
+};
+struct wz_api_board_device {
+	uint32_t index;
+	struct wz_str model, health, reason;
+	int64_t mem_bytes, mem_free_bytes;
+	int32_t compute_milli, compute_free_milli;
+	uint32_t link_domain, numa, foreign;
+	int32_t use; /* enum wz_board_use */
+	int32_t util_pct, mem_used_pct, temp_c;
+	int64_t power_mw;
+	struct wz_items pieces; /* struct wz_api_piece */
+};
+struct wz_api_board_node {
+	struct wz_str name, rack, state;
+	int64_t cpu_milli, cpu_free_milli, mem_bytes, mem_free_bytes;
+	struct wz_items devices; /* struct wz_api_board_device */
+};
+struct wz_api_board_job {
+	uint64_t id;
+	struct wz_str user, queue, name;
+	int32_t state; /* enum wz_api_state */
+	int32_t priority;
+	uint32_t tasks;
+	int64_t submit_us;
+};
+struct wz_api_expected { /* a shape of the mix of work to expect */
+	uint32_t devices;
+	int32_t compute_milli;
+	int64_t mem_bytes, cpu_milli;
+	uint32_t weight_milli; /* its part of the mix */
+	uint32_t nodes; /* that have room for one more task of it */
+};
+struct wz_api_board {
+	int64_t at_us; /* the core's clock in this state */
+	struct wz_str digest;
+	struct wz_items nodes, jobs, expected;
+};
+struct wz_api_board_query {
+	int64_t at_us; /* 0: now */
+};
+
 struct wz_api_queue {
 	struct wz_str name, parent;
 	uint32_t weight;
@@ -178,6 +229,21 @@ struct wz_api_whoami {
 	int64_t uid;
 };
 
+struct wz_api_span { /* one task of one attempt, in time */
+	uint64_t job;
+	uint32_t task, attempt;
+	struct wz_str user, name, node;
+	struct wz_nums devices;
+	int64_t start_us, end_us; /* end 0: it still runs */
+	int32_t state; /* enum wz_api_state */
+	bool planned; /* it has not begun: where and when it is expected to */
+};
+
+struct wz_api_session_link {
+	struct wz_str path; /* below the daemon's address */
+	int64_t expires_us;
+};
+
 struct wz_api_submitted {
 	uint64_t id;
 	uint32_t count; /* jobs made: an array's tasks count each */
@@ -186,8 +252,23 @@ struct wz_api_submitted {
 	/* Of a dry run: */
 	bool would_start;
 	int64_t expected_start_us;
+	struct wz_strs nodes; /* where, one a task */
 	struct wz_str reason, text;
 	struct wz_strs warnings;
+};
+
+struct wz_api_audit_line { /* of GET /v1/audit */
+	int64_t time_us, uid;
+	struct wz_str user, verb, target, outcome, from;
+};
+struct wz_api_reloaded {
+	struct wz_strs changed; /* sections that differ and took effect */
+	struct wz_strs restart; /* those that need a restart */
+};
+struct wz_api_snapshot {
+	struct wz_str id;
+	int64_t have; /* bytes that are there */
+	bool complete;
 };
 
 /* One event of the stream, as `data:`. */
@@ -205,7 +286,10 @@ struct wz_api_event {
 
 extern const struct wz_api_type wz_type_task, wz_type_job, wz_type_attempt, wz_type_blocker, wz_type_remedy,
         wz_type_why, wz_type_device, wz_type_node, wz_type_queue, wz_type_reservation, wz_type_usage, wz_type_check,
-        wz_type_info, wz_type_whoami, wz_type_submitted, wz_type_event;
+        wz_type_info, wz_type_whoami, wz_type_submitted, wz_type_snapshot, wz_type_event, wz_type_audit_line,
+        wz_type_reloaded;
+extern const struct wz_api_type wz_type_piece, wz_type_board_device, wz_type_board_node, wz_type_board_job,
+        wz_type_expected, wz_type_board, wz_type_span, wz_type_session_link;
 
 /* ---- requests ---- */
 
@@ -228,26 +312,47 @@ struct wz_api_submit {
 	bool held;
 	int64_t begin_us, deadline_us;
 	struct wz_strs after;
+	struct wz_str on_dep_fail; /* cancel (also when empty), hold, run: when a dependency can no longer be met */
 	struct wz_str array; /* "0-31%4" */
-	struct wz_strs lines; /* one job a line: ${line} in argv */
+	struct wz_strs sweep; /* "lr=0.1,0.01": one job for each combination */
+	struct wz_strs lines; /* one job a line: {line} in argv, or the line is the command */
+	uint32_t throttle; /* tasks of it that may run at once; 0: no limit */
 	uint32_t retry_max;
 	struct wz_strs retry_on;
+	int64_t retry_delay_us; /* before the first of them; doubled each time */
+	bool no_requeue;
 	struct wz_str stdout_path, stderr_path;
+	bool truncate; /* these files are emptied by the first attempt; else appended to */
 	int64_t log_max_bytes;
 	int32_t umask;
 	struct wz_str image;
+	struct wz_strs env_pass; /* names that pass besides the usual ones; NAME* for a prefix */
+	struct wz_pairs env_set; /* set whatever passes */
+	bool env_all; /* all of env passes */
+	bool secrets_env; /* secrets as variables, not as files */
+	struct wz_pairs labels;
 	struct wz_str compat; /* "slurm": SLURM_* too */
 	struct wz_str notify;
 	struct wz_str comment;
 	struct wz_str git_commit, git_diff;
+	struct wz_str snapshot; /* of POST /v1/snapshots: the attempt runs in a checkout of its own */
+	struct wz_str snapshot_cwd; /* directory in it */
 	bool pty;
-	bool kill_on_bad_dependency;
+};
+
+/* A piece of an archive; without data: is it there? */
+struct wz_api_snapshot_put {
+	struct wz_str id; /* SHA-256 of the whole */
+	int64_t size, offset;
+	struct wz_str data; /* base64 */
 };
 
 struct wz_api_job_query {
 	struct wz_strs state; /* words of enum wz_api_state, or "waiting", "active", "ended" */
 	struct wz_str user, queue, node, name;
 	struct wz_nums ids;
+	uint64_t array; /* its tasks alone; indices: these of them */
+	struct wz_str indices, label; /* label: NAME=VALUE or NAME */
 	bool all; /* ended ones too */
 	int64_t since_us, until_us; /* of the end, for ended ones */
 	uint64_t after; /* cursor: the `next` of the page before */
@@ -259,12 +364,14 @@ struct wz_api_job_ref {
 };
 struct wz_api_job_cancel {
 	uint64_t id;
+	struct wz_str indices; /* of the array `id`: "3", "1-4,9"; empty: all of it */
 	bool set_grace;
 	int64_t grace_us;
 	struct wz_str reason;
 };
 struct wz_api_job_hold {
 	uint64_t id;
+	struct wz_str indices;
 	struct wz_str reason;
 };
 struct wz_api_job_signal {
@@ -274,8 +381,11 @@ struct wz_api_job_signal {
 };
 struct wz_api_job_edit {
 	uint64_t id;
-	bool set_name, set_queue, set_priority, set_profile, set_begin, set_deadline, set_comment, set_after;
-	struct wz_str name, queue, profile, comment;
+	bool set_name, set_queue, set_priority, set_profile, set_begin, set_deadline, set_comment, set_after,
+	        set_held;
+	struct wz_str name, queue, comment;
+	struct wz_str profile; /* entries that replace those of the job */
+	bool held;
 	int32_t priority;
 	int64_t begin_us, deadline_us;
 	struct wz_strs after;
@@ -330,6 +440,20 @@ struct wz_api_events_query { /* of the stream; answered by hub.c */
 	struct wz_strs type;
 	bool set_after;
 };
+struct wz_api_audit_query {
+	int64_t since_us;
+	uint32_t limit; /* 0: 1000 */
+};
+struct wz_api_timeline_query {
+	int64_t since_us; /* 0: a day ago */
+	uint32_t limit;
+};
+struct wz_api_session_open {
+	struct wz_str token, code; /* one of them */
+};
+struct wz_api_login {
+	struct wz_str code;
+};
 struct wz_api_nothing {
 	char unused;
 };
@@ -337,6 +461,8 @@ struct wz_api_nothing {
 extern const struct wz_api_type wz_type_submit, wz_type_job_query, wz_type_job_ref, wz_type_job_cancel,
         wz_type_job_hold, wz_type_job_signal, wz_type_job_edit, wz_type_job_report, wz_type_job_logs,
         wz_type_node_ref, wz_type_node_drain, wz_type_device_query, wz_type_queue_set, wz_type_name_ref,
-        wz_type_reservation_set, wz_type_usage_query, wz_type_events_query, wz_type_nothing;
+        wz_type_reservation_set, wz_type_usage_query, wz_type_audit_query, wz_type_events_query, wz_type_snapshot_put,
+        wz_type_nothing;
+extern const struct wz_api_type wz_type_board_query, wz_type_timeline_query, wz_type_session_open, wz_type_login;
 
 #endif

@@ -29,7 +29,15 @@ static void say(const char *before, struct wz_str text, const char *after)
 int wz_cli_fail(const struct wz_err *err)
 {
 	say("wz: ", wz_str(err->text), "\n");
-	return err->reason && strcmp(err->reason, "NotFound") == 0 ? WZ_EXIT_NOT_FOUND : WZ_EXIT_FAILED;
+	static const struct {
+		const char *reason;
+		int code;
+	} codes[] = {{"NotFound", WZ_EXIT_NOT_FOUND}, {"NotAllowed", WZ_EXIT_REFUSED},
+	        {"DaemonUnreachable", WZ_EXIT_UNREACHABLE}};
+	for (size_t i = 0; err->reason && i < sizeof codes / sizeof codes[0]; i++)
+		if (strcmp(err->reason, codes[i].reason) == 0)
+			return codes[i].code;
+	return WZ_EXIT_FAILED;
 }
 
 int wz_cli_usage(const struct wz_verb *v, const char *text)

@@ -141,7 +141,8 @@ static int look_blobs(struct look *l, struct wz_err *err)
 	return tell_rows(l,
 	        "SELECT 'job ' || job || ' names a blob that is not there' FROM jobs WHERE (env <> '' AND env NOT "
 	        "IN (SELECT id FROM blobs))"
-	        " OR (script <> '' AND script NOT IN (SELECT id FROM blobs)) LIMIT 21",
+	        " OR (script <> '' AND script NOT IN (SELECT id FROM blobs))"
+	        " OR (template <> '' AND template NOT IN (SELECT id FROM blobs)) LIMIT 21",
 	        "blobs that jobs name", NULL, err);
 }
 

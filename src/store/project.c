@@ -40,7 +40,7 @@ static int prepare_upsert(
 		wz_buf_add_u64(&b, i + 1);
 		wz_buf_addc(&b, ',');
 	}
-	wz_buf_addz(&b, "?40,?40)");
+	wz_buf_addz(&b, "?60,?60)");
 	if (t->n_key) {
 		wz_buf_addz(&b, " ON CONFLICT DO UPDATE SET seq=excluded.seq");
 		for (unsigned i = t->n_key; i < t->n; i++) {
@@ -134,7 +134,7 @@ int wz_project_note(struct wz_project *p, uint64_t seq, struct wz_str line, stru
 		else
 			bind_str(st, (int)i + 1, *(const struct wz_str *)v);
 	}
-	(void)sqlite3_bind_int64(st, 40, (int64_t)seq);
+	(void)sqlite3_bind_int64(st, 60, (int64_t)seq);
 	r = run(p, st, err);
 	if (r == 0 && table == WZ_T_JOBS && WZ_GIVEN(JOB, &row.job, idem) && row.job.idem.len &&
 	        WZ_GIVEN(JOB, &row.job, uid)) {

@@ -37,7 +37,20 @@
 	X(end, I)          /* enum wz_end */                                                                       \
 	X(exit_code, I)                                                                                             \
 	X(signal, I)       /* that ended it */                                                                     \
-	X(comment, T)
+	X(comment, T)                                                                                               \
+	/* schema 2 */                                                                                              \
+	X(template, T)     /* blob: `spec` of an array's tasks, kept once; then spec is empty */                   \
+	X(params, T)       /* what differs between them: NAME=VALUE, one a line */                                 \
+	X(asked, I)        /* hash of the request: a key that comes again with another one is a conflict */        \
+	X(held, I)         /* 1: by a person; state tells nothing of it, since what waits for a time is held too */ \
+	X(begin_us, I)     /* not before; 0: none. So deadline_us: not after */                                    \
+	X(deadline_us, I)                                                                                           \
+	X(after, T)        /* dependencies, comma-separated */                                                     \
+	X(retries, I)      /* attempts that were tried again; retry_us: when the next one may start */             \
+	X(retry_us, I)                                                                                              \
+	X(word, T)         /* why it waits or how it ended, where state and end do not say it all */               \
+	X(secrets, T)      /* file of its secrets; "" once they are gone */                                        \
+	X(snapshot, T)     /* file of its code */
 
 #define WZ_ATTEMPT_COLUMNS(X)                                                                                       \
 	X(job, I)          /* always given, with attempt and task */                                               \

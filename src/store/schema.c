@@ -54,11 +54,24 @@ static const char v1[] =
         ", PRIMARY KEY (snap, job, attempt, task)) STRICT, WITHOUT ROWID;"
         "CREATE TABLE snap_kv (snap INTEGER, key TEXT, " KV_V1 ", PRIMARY KEY (snap, key)) STRICT, WITHOUT ROWID;";
 
+/* What `wz submit` learned: arrays, conditions, retries, secrets, snapshots of code. New columns come last in both tables, since
+ * a snapshot copies rows whole. */
+#define ADD_V2(t, column) "ALTER TABLE " t " ADD COLUMN " column ";"
+#define JOBS_V2(t) \
+	ADD_V2(t, "template TEXT") \
+	ADD_V2(t, "params TEXT") \
+	ADD_V2(t, "asked INTEGER") ADD_V2(t, "held INTEGER") ADD_V2(t, "begin_us INTEGER") \
+	        ADD_V2(t, "deadline_us INTEGER") ADD_V2(t, "after TEXT") ADD_V2(t, "retries INTEGER") \
+	                ADD_V2(t, "retry_us INTEGER") ADD_V2(t, "word TEXT") ADD_V2(t, "secrets TEXT") \
+	                        ADD_V2(t, "snapshot TEXT")
+static const char v2[] = JOBS_V2("jobs") JOBS_V2("snap_jobs");
+
 static const struct {
 	unsigned version, compat;
 	const char *sql;
 } migrations[] = {
         {1, 1, v1},
+        {2, 1, v2},
 };
 _Static_assert(WZ_STORE_SCHEMA == WZ_ARRAY_LEN(migrations), "one migration a version");
 

@@ -133,7 +133,7 @@ static int write_snapshot(struct wz_store *s, const struct wz_node_ *n, struct w
  * tells which come next. */
 static int write_retain(struct wz_store *s, const struct wz_node_ *n, struct wz_err *err)
 {
-	char sql[1600];
+	char sql[2048];
 
 	(void)snprintf(sql, sizeof(sql),
 	        "CREATE TEMP TABLE IF NOT EXISTS gone (job INTEGER PRIMARY KEY); DELETE FROM gone;"
@@ -146,11 +146,13 @@ static int write_retain(struct wz_store *s, const struct wz_node_ *n, struct wz_
 	        "DELETE FROM audit WHERE time_us < %llu AND seq <= (SELECT min(seq) FROM snapshots);"
 	        "DELETE FROM blobs WHERE id NOT IN (SELECT env FROM jobs WHERE env IS NOT NULL)"
 	        " AND id NOT IN (SELECT script FROM jobs WHERE script IS NOT NULL)"
+	        " AND id NOT IN (SELECT template FROM jobs WHERE template IS NOT NULL)"
+	        " AND id NOT IN (SELECT template FROM snap_jobs WHERE template IS NOT NULL)"
 	        " AND NOT EXISTS (SELECT 1 FROM kv WHERE value = id) AND id NOT IN (SELECT env FROM snap_jobs "
 	        "WHERE env IS NOT NULL)"
 	        " AND id NOT IN (SELECT script FROM snap_jobs WHERE script IS NOT NULL);"
 	        "DELETE FROM gone;",
-	        (unsigned long long)n->before_us, (unsigned long long)n->before_us);
+	        (unsigned long long)n->before_us, (unsigned long long)n->audit_before_us);
 	return wz_sql_exec(s->wr, sql, err);
 }
 

@@ -5,7 +5,7 @@
 . "$WZ_SOURCE_ROOT/tests/cli/lib.sh"
 . "$WZ_SOURCE_ROOT/tests/serve/lib.sh"
 
-run 1 "$wz" ps
+run 5 "$wz" ps
 says "not running"
 says "wz serve"
 no_output
@@ -87,7 +87,7 @@ run 0 "$wz" wait "$waits"
 is "$never" CANCELLED || fail "never: $(state "$never")"
 run 1 "$wz" wait "$filler"
 is "$filler" CANCELLED || fail "filler: $(state "$filler")"
-run 1 "$wz" cancel "$filler"
+run 4 "$wz" cancel "$filler"
 says "ended already"
 wordy=$(submit --hold -- true)
 run 0 "$wz" cancel --reason "$(printf '因为%.0s' $(seq 60))" "$wordy"
@@ -135,7 +135,7 @@ run 0 "$wz" signal "$told" USR1
 run 1 "$wz" wait "$told"
 run 0 "$wz" show "$told"
 prints "exit_code       9"
-run 1 "$wz" signal "$told" USR1
+run 4 "$wz" signal "$told" USR1
 says "runs"
 ok "signal"
 
@@ -156,13 +156,13 @@ if [ "$(id -u)" = 0 ] && as_nobody "$wz --version" >/dev/null 2>&1; then
 	chmod 644 "$dir/who.sh"
 	run 0 as_nobody "$wz run --script $dir/who.sh"
 	prints nobody
-	run 1 as_nobody "$wz cancel $mine"
+	run 4 as_nobody "$wz cancel $mine"
 	says "somebody else"
-	run 1 as_nobody "$wz logs $mine"
+	run 4 as_nobody "$wz logs $mine"
 	says "somebody else"
-	run 1 as_nobody "$wz submit --priority 1 -- true"
+	run 4 as_nobody "$wz submit --priority 1 -- true"
 	says "lower their priority"
-	run 1 as_nobody "$wz drain --reason mischief t4"
+	run 4 as_nobody "$wz drain --reason mischief t4"
 	run 0 as_nobody "$wz show --json $mine"
 	! grep -q argv "$out" || fail "somebody else's command is shown"
 	is "$mine" RUNNING || fail "mine: $(state "$mine")"

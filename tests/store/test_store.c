@@ -118,7 +118,7 @@ static void test_compaction(void)
 	tap_ok(wz_store_flush(s, &err) == 0, "flush");
 	uint64_t ended = count(s, "SELECT count(*) FROM jobs WHERE state = 5");
 	tap_ok(ended > 8, "%" PRIu64 " ended jobs", ended);
-	tap_ok(wz_store_retain(s, INT64_MAX, &err) == 0 && wz_store_flush(s, &err) == 0, "retain");
+	tap_ok(wz_store_retain(s, INT64_MAX, INT64_MAX, &err) == 0 && wz_store_flush(s, &err) == 0, "retain");
 	for (int i = 0;
 	        i < 1000 && count(s, "SELECT count(*) FROM journal WHERE seq <= (SELECT min(seq) FROM snapshots)");
 	        i++)
@@ -354,14 +354,14 @@ static void test_versions(void)
 	s = open_store(dir);
 	/* the version after ours, which says that ours may still open it */
 	wz_check(sqlite3_exec(s->wr,
-	                 "INSERT INTO migrations VALUES (2, 1, 0, 'next'); ALTER TABLE jobs ADD COLUMN mood TEXT; "
-	                 "PRAGMA user_version=2",
+	                 "INSERT INTO migrations VALUES (3, 2, 0, 'next'); ALTER TABLE jobs ADD COLUMN mood TEXT; "
+	                 "PRAGMA user_version=3",
 	                 NULL, NULL, NULL) == SQLITE_OK);
 	wz_store_close(s);
 	o = (struct wz_store_options){.dir = dir};
 	tap_eq_i64(wz_store_open(&o, &t, &err), 0, "rolled back by one version: %s", err.text);
 	wz_check(sqlite3_exec(t->wr,
-	                 "INSERT INTO migrations VALUES (3, 2, 0, 'the one after'); PRAGMA user_version=3", NULL,
+	                 "INSERT INTO migrations VALUES (4, 3, 0, 'the one after'); PRAGMA user_version=4", NULL,
 	                 NULL, NULL) == SQLITE_OK);
 	wz_store_close(t);
 	tap_eq_i64(wz_store_open(&o, &t, &err), -EPROTO, "two versions on");
@@ -416,6 +416,55 @@ static void test_columns(void)
 	                             "'table' AND name NOT LIKE 'sqlite_%' AND NOT strict"),
 	        0, "all tables are STRICT");
 	wz_store_close(s);
+	remove_dir(dir);
+}
+
+static int name_row(void *ctx, const struct wz_job_row *r)
+{
+	tap_ok(!WZ_GIVEN(JOB, r, template) && !WZ_GIVEN(JOB, r, begin_us), "job %lld has none of the new columns",
+	        (long long)r->job);
+	return (*(int *)ctx += r->name.len > 0) < 0;
+}
+
+/* A file of the first schema, written by the program of that time (three jobs: one ended, one held, one that waits). */
+static void test_schema_1(void)
+{
+	char *text = NULL;
+	uint32_t len = 0, cap = 0;
+	char path[600];
+	struct wz_restored got;
+	struct wz_job_query q = {.job = 0};
+	sqlite3 *db;
+	int n = 0, c;
+	(void)snprintf(path, sizeof path, "%s/tests/store/v1.sql", getenv("WZ_SOURCE_ROOT"));
+	FILE *f = fopen(path, "r");
+	wz_check(f);
+	while ((c = fgetc(f)) != EOF) {
+		wz_check(wz_grow(wz_os_mem(), &text, &cap, len + 2, 1) == 0);
+		text[len++] = (char)c;
+	}
+	text[len] = 0;
+	wz_check(fclose(f) == 0);
+	fresh("schema1");
+	wz_check(mkdir(dir, 0700) == 0 || errno == EEXIST);
+	(void)snprintf(path, sizeof path, "%s/store.db", dir);
+	wz_check(
+	        sqlite3_open(path, &db) == SQLITE_OK && sqlite3_exec(db, text, NULL, NULL, NULL) == SQLITE_OK &&
+	        sqlite3_exec(db, "PRAGMA application_id=1465536083; PRAGMA user_version=1; PRAGMA journal_mode=WAL",
+	                NULL, NULL, NULL) == SQLITE_OK &&
+	        sqlite3_close(db) == SQLITE_OK);
+	struct wz_store *s = open_store(dir);
+	tap_require(s && restore(s, 1, &got) == 0, "%s", err.text);
+	tap_eq_i64((int64_t)got.last_job, 3, "its jobs are there");
+	tap_eq_i64(wz_store_jobs(s, &q, name_row, &n, &err), 0, "and can be asked for");
+	tap_eq_i64(n, 3, "all three");
+	tap_eq_i64((int64_t)count(s, "SELECT max(version) FROM migrations"), WZ_STORE_SCHEMA, "it is of today now");
+	tap_eq_i64((int64_t)count(s, "SELECT max(compat) FROM migrations"), WZ_STORE_SCHEMA - 1,
+	        "and the version before may take over again");
+	tap_ok(fine(s), "doctor has no complaint");
+	wz_core_free(got.core);
+	wz_store_close(s);
+	wz_mem_free(wz_os_mem(), text, cap);
 	remove_dir(dir);
 }
 
@@ -505,6 +554,7 @@ int main(void)
 	tap_run(test_rows);
 	tap_run(test_lock);
 	tap_run(test_versions);
+	tap_run(test_schema_1);
 	tap_run(test_told);
 	tap_run(test_restarts);
 	tap_run(test_restarts_with_snapshots);
