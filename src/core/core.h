@@ -20,19 +20,16 @@
 struct wz_core;
 
 struct wz_core_options {
-	uint64_t seed; /* node order and all random draws */
-	const char
-	        *policy; /* a policy, perhaps with parameters: "jigsaw:power=0.2" (policy.h); NULL: the default */
-	const struct wz_policy
-	        *custom; /* used instead of a name: one that is not in the table; outlives the core */
-	bool no_index; /* evaluate every node for every decision: slow, for differential tests */
+	uint64_t seed;            /* node order and all random draws */
+	const char *policy;       /* a policy, perhaps with parameters: "jigsaw:power=0.2" (policy.h); NULL: the default */
+	const struct wz_policy *custom; /* used instead of a name: one that is not in the table; outlives the core */
+	bool no_index;            /* evaluate every node for every decision: slow, for differential tests */
 	uint64_t start_timeout_us; /* deadline of a START; 0: 30 s */
-	uint64_t stop_timeout_us; /* deadline of a STOP before it is asked again; 0: 60 s */
+	uint64_t stop_timeout_us;  /* deadline of a STOP before it is asked again; 0: 60 s */
 	uint32_t index_bytes_max_mib; /* memory the score index may use; 0: 1024 */
 };
 
-int wz_core_new(
-        const struct wz_mem *mem, const struct wz_core_options *o, struct wz_core **ret, struct wz_err *err);
+int wz_core_new(const struct wz_mem *mem, const struct wz_core_options *o, struct wz_core **ret, struct wz_err *err);
 void wz_core_free(struct wz_core *c); /* accepts NULL */
 
 /* Applies one event. -EINVAL (malformed), -ENOENT (names what is not there), -EEXIST (the number of a live job), -E2BIG (over a
@@ -69,25 +66,24 @@ enum wz_job_state { WZ_JOB_WAITING, WZ_JOB_HELD, WZ_JOB_STARTING, WZ_JOB_RUNNING
 struct wz_job_info {
 	uint64_t job;
 	enum wz_job_state state;
-	enum wz_end end; /* when ENDING: how it will end */
-	enum wz_reason reason; /* when WAITING: the coarse reason of the last step that looked */
+	enum wz_end end;         /* when ENDING: how it will end */
+	enum wz_reason reason;   /* when WAITING: the coarse reason of the last step that looked */
 	int32_t priority;
-	uint32_t attempt; /* 1 for the first */
+	uint32_t attempt;        /* 1 for the first */
 	uint32_t tasks_min, tasks_max, tasks_placed;
 	uint32_t task_numbers; /* tasks are numbered below this: more than tasks_max after a job was made smaller */
 	wz_shape_id shape;
 	uint64_t submitted_us;
 };
-int wz_core_job(const struct wz_core *c, uint64_t job, struct wz_job_info *ret); /* -ENOENT */
-int wz_core_task(
-        const struct wz_core *c, uint64_t job, uint32_t task, struct wz_place *ret); /* -ENOENT: not placed */
+int wz_core_job(const struct wz_core *c, uint64_t job, struct wz_job_info *ret);              /* -ENOENT */
+int wz_core_task(const struct wz_core *c, uint64_t job, uint32_t task, struct wz_place *ret); /* -ENOENT: not placed */
 /* The attempt that a placed task was started in: the job's, or a later one when it replaced a lost task; 0: not placed. */
 uint32_t wz_core_task_attempt(const struct wz_core *c, uint64_t job, uint32_t task);
 
 struct wz_core_stats {
 	uint64_t steps, effects, jobs_waiting, jobs_live, tasks_live;
 	uint64_t gpu_milli_capacity, gpu_milli_held; /* over healthy devices of present nodes */
-	uint64_t evaluations; /* node scores computed: a cost, not part of the state */
+	uint64_t evaluations;                        /* node scores computed: a cost, not part of the state */
 	uint64_t index_bytes;
 };
 void wz_core_stats(const struct wz_core *c, struct wz_core_stats *ret);
@@ -95,10 +91,7 @@ void wz_core_stats(const struct wz_core *c, struct wz_core_stats *ret);
 /* Effects in flight: assumed and not yet answered. What a body must look after when it starts: report what is alive of
  * each, enact it again, or let its deadline pass. At most `max` of them by id into ret; returns how many there are (call
  * with max 0 first). O(n log n) of those in flight. */
-struct wz_flight_info {
-	uint64_t effect, deadline_us, job;
-	uint32_t kind, task, attempt;
-};
+struct wz_flight_info { uint64_t effect, deadline_us, job; uint32_t kind, task, attempt; };
 uint32_t wz_core_flights(const struct wz_core *c, struct wz_flight_info *ret, uint32_t max);
 
 /* Live jobs by slot, for i = 0, 1, ... until -ENOENT; 0: *ret is filled; 1: an unused slot. In no order that means
@@ -124,8 +117,8 @@ int wz_core_export(const struct wz_core *c, struct wz_buf *b, struct wz_err *err
  * checked, then the checksum, then the digest. -EINVAL "BadSnapshot", -EPROTO "NewerSnapshot", -ENOMEM. *ret_same (may be
  * NULL) is false when the digest could not be kept: the catalogue numbers models otherwise, or the policy is not known
  * any more or keeps another state (then it prepares anew). O(state). */
-int wz_core_import(const struct wz_mem *mem, const struct wz_core_options *o, struct wz_str bytes,
-        struct wz_core **ret, bool *ret_same, struct wz_err *err);
+int wz_core_import(const struct wz_mem *mem, const struct wz_core_options *o, struct wz_str bytes, struct wz_core **ret,
+                   bool *ret_same, struct wz_err *err);
 
 /* Checks every invariant of DESIGN section 4 that can be checked here, from scratch: I1, I2, I3, I4, I6, I7. 0, or
  * -EUCLEAN with the first violation in the text. O(nodes + tasks + jobs). For tests and `wz doctor`. */

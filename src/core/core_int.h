@@ -15,33 +15,33 @@
 /* ---- jobs and tasks (job.c) ---- */
 
 enum wz_task_state {
-	WZ_TASK_NONE, /* not placed */
-	WZ_TASK_ASSUMED, /* start decided, not yet confirmed */
+	WZ_TASK_NONE,     /* not placed */
+	WZ_TASK_ASSUMED,  /* start decided, not yet confirmed */
 	WZ_TASK_RUNNING,
 	WZ_TASK_STOPPING, /* must end: a STOP is in flight or wanted */
-	WZ_TASK_DONE, /* ended well, others of the job still run */
+	WZ_TASK_DONE,     /* ended well, others of the job still run */
 };
 
 struct wz_task {
-	uint32_t job; /* slot */
-	uint32_t node; /* WZ_ID_NONE: holds nothing */
-	uint32_t next, prev; /* tasks of the node */
-	uint8_t state; /* enum wz_task_state */
-	uint8_t observed; /* foreign work: not ours to stop */
+	uint32_t job;          /* slot */
+	uint32_t node;         /* WZ_ID_NONE: holds nothing */
+	uint32_t next, prev;   /* tasks of the node */
+	uint8_t state;         /* enum wz_task_state */
+	uint8_t observed;      /* foreign work: not ours to stop */
 	uint8_t counted_running; /* in wz_labelset.running */
 	uint32_t attempt; /* it was last started in; 0: not yet, in this attempt of the job */
 	int32_t dev_milli;
 	uint64_t devices;
 	int64_t cpu, mem, dev_mem;
-	uint64_t effect; /* in flight for this task; 0 none */
-	uint64_t hash; /* its part of the digest; 0 none */
+	uint64_t effect;       /* in flight for this task; 0 none */
+	uint64_t hash;         /* its part of the digest; 0 none */
 };
 
 struct wz_job {
-	uint64_t number, seq; /* seq: submit order, kept over requeues */
+	uint64_t number, seq;  /* seq: submit order, kept over requeues */
 	uint64_t submitted_us, hash;
 	uint32_t shape, class_id;
-	uint32_t first_task; /* a run of 2^task_order tasks */
+	uint32_t first_task;   /* a run of 2^task_order tasks */
 	uint32_t between; /* wz_asked: constraint and labels; 0 none */
 	uint32_t gang; /* its sets of tasks; 0: all are alike */
 	uint32_t tasks_min, tasks_max; /* live: JOB_RESIZED changes them while it runs */
@@ -51,9 +51,9 @@ struct wz_job {
 	uint32_t told; /* how many tasks it was last told that it has */
 	uint32_t attention_at; /* place in wz_core.attention, WZ_ID_NONE */
 	uint32_t user, queue;
-	uint32_t next, prev; /* in the waiting class, or the free list */
+	uint32_t next, prev;   /* in the waiting class, or the free list */
 	int32_t priority;
-	uint8_t state; /* enum wz_job_state */
+	uint8_t state;         /* enum wz_job_state */
 	uint8_t task_order;
 	uint8_t used, end, requeue, kind;
 	uint8_t below; /* it runs below its minimum: a repair is due, or the minimum was raised */
@@ -64,13 +64,13 @@ struct wz_job {
 
 struct wz_jobs {
 	struct wz_job *job;
-	uint32_t n, cap, free; /* free: list through .next */
+	uint32_t n, cap, free;     /* free: list through .next */
 	struct wz_map by_number;
 	struct wz_task *task;
 	uint32_t n_tasks, task_cap;
-	uint32_t free_run[32]; /* free runs of 2^k tasks, through task.next */
+	uint32_t free_run[32];     /* free runs of 2^k tasks, through task.next */
 	uint64_t next_seq;
-	uint64_t live_tasks; /* tasks that hold something */
+	uint64_t live_tasks;       /* tasks that hold something */
 	uint32_t live_jobs;
 };
 
@@ -79,13 +79,12 @@ static inline uint32_t wz_task_shape(const struct wz_core *c, uint32_t task);
 static inline uint32_t wz_task_between(const struct wz_core *c, uint32_t task);
 
 int wz_jobs_grow(struct wz_core *c, uint32_t slot, uint32_t n_tasks); /* numbers for more tasks; -ENOMEM, -E2BIG */
-int wz_jobs_add(
-        struct wz_core *c, uint64_t number, uint32_t n_tasks, uint32_t *ret_slot); /* -ENOMEM; all or nothing */
+int wz_jobs_add(struct wz_core *c, uint64_t number, uint32_t n_tasks, uint32_t *ret_slot); /* -ENOMEM; all or nothing */
 void wz_jobs_drop(struct wz_core *c, uint32_t slot);
 uint32_t wz_jobs_find(const struct wz_core *c, uint64_t number); /* WZ_ID_NONE */
-void wz_job_rehash(struct wz_core *c, uint32_t slot); /* after any change of a job: keeps the digest */
+void wz_job_rehash(struct wz_core *c, uint32_t slot);  /* after any change of a job: keeps the digest */
 void wz_task_rehash(struct wz_core *c, uint32_t task);
-uint64_t wz_job_hash(const struct wz_core *c, uint32_t slot); /* from scratch, for checks */
+uint64_t wz_job_hash(const struct wz_core *c, uint32_t slot);   /* from scratch, for checks */
 uint64_t wz_task_hash(const struct wz_core *c, uint32_t task);
 
 /* ---- the order in which waiting jobs are looked at (order.c) ----
@@ -94,10 +93,10 @@ uint64_t wz_task_hash(const struct wz_core *c, uint32_t task);
 struct wz_class {
 	uint32_t shape, between, gang, tasks_min, tasks_max;
 	int32_t priority;
-	uint32_t head, tail, n; /* waiting jobs */
-	uint32_t active_at; /* place in `active`, WZ_ID_NONE when empty */
+	uint32_t head, tail, n;    /* waiting jobs */
+	uint32_t active_at;        /* place in `active`, WZ_ID_NONE when empty */
 	uint32_t next_same_hash;
-	uint8_t reason; /* why the head did not start, as last told; WZ_REASON_NONE: not looked at */
+	uint8_t reason;            /* why the head did not start, as last told; WZ_REASON_NONE: not looked at */
 	uint8_t never_blocks;
 	/* scratch of one decide */
 	uint32_t cursor;
@@ -107,50 +106,42 @@ struct wz_order {
 	struct wz_class *cls;
 	uint32_t n, cap;
 	struct wz_map by_hash;
-	uint32_t *active; /* classes with waiting jobs */
+	uint32_t *active;          /* classes with waiting jobs */
 	uint32_t n_active, active_cap;
-	uint32_t *heap; /* scratch of one decide: classes by whose cursor job goes first */
+	uint32_t *heap;            /* scratch of one decide: classes by whose cursor job goes first */
 	uint32_t n_heap, heap_cap;
 	uint64_t waiting;
 };
 int wz_order_class(struct wz_core *c, const struct wz_class *key, uint32_t *ret); /* of its first six fields */
-void wz_order_add(struct wz_core *c, uint32_t slot); /* cannot fail: room was made by wz_order_class */
+void wz_order_add(struct wz_core *c, uint32_t slot);    /* cannot fail: room was made by wz_order_class */
 void wz_order_remove(struct wz_core *c, uint32_t slot);
-void wz_order_begin(struct wz_core *c, bool go_on); /* cursors to the heads, or to where the last step paused */
-uint32_t wz_order_next(struct wz_core *c); /* class whose cursor job goes first, WZ_ID_NONE: none left */
+void wz_order_begin(struct wz_core *c, bool go_on);     /* cursors to the heads, or to where the last step paused */
+uint32_t wz_order_next(struct wz_core *c);              /* class whose cursor job goes first, WZ_ID_NONE: none left */
 
 /* ---- ledger (ledger.c) ---- */
-struct wz_undo {
-	uint32_t task;
-	bool took;
-	struct wz_place place;
-};
+struct wz_undo { uint32_t task; bool took; struct wz_place place; };
 struct wz_ledger {
 	struct wz_undo *undo;
 	uint32_t n_undo, undo_cap;
-	bool open; /* a transaction is open: changes are logged */
+	bool open;                 /* a transaction is open: changes are logged */
 };
-int wz_ledger_reserve(struct wz_core *c, uint32_t changes); /* -ENOMEM: makes room in the undo log */
+int wz_ledger_reserve(struct wz_core *c, uint32_t changes);  /* -ENOMEM: makes room in the undo log */
 void wz_ledger_take(struct wz_core *c, uint32_t task, const struct wz_place *p);
 void wz_ledger_give(struct wz_core *c, uint32_t task);
 bool wz_ledger_fits(const struct wz_core *c, const struct wz_place *p); /* would take() keep I1? */
 void wz_ledger_begin(struct wz_core *c);
 uint32_t wz_ledger_mark(const struct wz_core *c);
-void wz_ledger_rollback(struct wz_core *c, uint32_t mark); /* to a mark; 0: all */
-void wz_ledger_end(struct wz_core *c); /* rolls all back and closes */
-void wz_ledger_observe(
-        struct wz_core *c, uint32_t node); /* facts changed: notes whether they over-commit the node */
+void wz_ledger_rollback(struct wz_core *c, uint32_t mark);   /* to a mark; 0: all */
+void wz_ledger_end(struct wz_core *c);                       /* rolls all back and closes */
+void wz_ledger_observe(struct wz_core *c, uint32_t node); /* facts changed: notes whether they over-commit the node */
 void wz_ledger_rebuild_node(struct wz_core *c, uint32_t node); /* from the tasks on it */
 
 /* ---- fit (fit.c) ---- */
-struct wz_scratch {
-	int32_t milli[WZ_NODE_DEVICES_MAX];
-	int64_t mem[WZ_NODE_DEVICES_MAX];
-};
+struct wz_scratch { int32_t milli[WZ_NODE_DEVICES_MAX]; int64_t mem[WZ_NODE_DEVICES_MAX]; };
 /* Is the task feasible on the node now? WZ_REASON_NONE and *v filled when it is (v may point into *s), else a
  * blocker. Pure. O(1) usually, O(devices) where memory binds, O(devices^2) with links. */
 enum wz_reason wz_fit(const struct wz_core *c, const struct wz_shape *s, uint32_t node, struct wz_view *v,
-        struct wz_scratch *scratch);
+                      struct wz_scratch *scratch);
 /* The blocker to tell a person: capacity before what is busy. The same answer to whether, by the careful path alone. */
 enum wz_reason wz_fit_why(const struct wz_core *c, const struct wz_shape *s, uint32_t node);
 enum wz_reason wz_fit_idle(const struct wz_core *c, const struct wz_shape *s, uint32_t node); /* if nothing ran */
@@ -159,7 +150,7 @@ enum wz_reason wz_fit_idle(const struct wz_core *c, const struct wz_shape *s, ui
 enum wz_plain {
 	WZ_PLAIN_NO,
 	WZ_PLAIN_YES,
-	WZ_PLAIN_MEMORY, /* yes, if device memory, which may bind here, suffices */
+	WZ_PLAIN_MEMORY,  /* yes, if device memory, which may bind here, suffices */
 	WZ_PLAIN_CAREFUL, /* only the careful path can tell */
 };
 
@@ -172,7 +163,7 @@ static inline enum wz_plain wz_fit_plain(const struct wz_shape *s, const struct 
 	if (s->count == 0)
 		return WZ_PLAIN_YES;
 	if (s->milli > n->gpu_max || n->n_dev < s->count || (s->milli == WZ_WHOLE && n->whole < s->count) ||
-	        n->model == WZ_MODEL_NONE || (!s->any_model && !wz_model_set_has(&s->allowed, n->model)))
+	    n->model == WZ_MODEL_NONE || (!s->any_model && !wz_model_set_has(&s->allowed, n->model)))
 		return WZ_PLAIN_NO;
 	if (s->dev_mem && !(n->flags & WZ_NODE_MEM_KNOWN))
 		return WZ_PLAIN_CAREFUL; /* sizes from the catalogue */
@@ -180,8 +171,8 @@ static inline enum wz_plain wz_fit_plain(const struct wz_shape *s, const struct 
 }
 
 /* What a policy sees of a node for which the fast path said yes. */
-static inline void wz_view_plain(
-        const struct wz_model_state *m, const struct wz_shape *s, const struct wz_node *n, struct wz_view *v)
+static inline void wz_view_plain(const struct wz_model_state *m, const struct wz_shape *s, const struct wz_node *n,
+                                 struct wz_view *v)
 {
 	v->node = n;
 	v->dev = &m->dev[n->first_dev];
@@ -193,30 +184,27 @@ static inline void wz_view_plain(
 /* ---- index (index.c) ---- */
 struct wz_index_shape {
 	struct wz_maxtree tree;
-	uint64_t seen; /* position in the change log */
+	uint64_t seen;        /* position in the change log */
 	uint64_t last_used;
 	uint32_t epoch, order_version;
-	bool built; /* the leaves are right but for the changes since `seen`, an epoch or a new order */
+	bool built;           /* the leaves are right but for the changes since `seen`, an epoch or a new order */
 };
 /* Scores of states (policies with order_weight): direct-mapped, entries of earlier passes are stale. */
 #define WZ_INDEX_MEMO 2048u
-struct wz_memo {
-	uint64_t state, pass;
-	int64_t score;
-};
+struct wz_memo { uint64_t state, pass; int64_t score; };
 struct wz_index {
 	struct wz_index_shape *s; /* by shape */
 	uint32_t n, cap;
-	uint32_t *log; /* ring of changed nodes */
-	uint32_t log_cap; /* power of two, at least 4 x nodes */
+	uint32_t *log;        /* ring of changed nodes */
+	uint32_t log_cap;     /* power of two, at least 4 x nodes */
 	uint64_t log_pos, max_seen;
-	uint64_t *last; /* by node: 1 + log position of its last change */
-	uint64_t *state; /* by node: hash of its state; 0: not made since it changed */
+	uint64_t *last;       /* by node: 1 + log position of its last change */
+	uint64_t *state;      /* by node: hash of its state; 0: not made since it changed */
 	uint32_t last_cap, state_cap;
 	struct wz_memo *memo; /* [WZ_INDEX_MEMO] */
-	uint64_t pass; /* counts rescorings */
+	uint64_t pass;        /* counts rescorings */
 	uint64_t bytes, bytes_max, uses, evaluations;
-	bool off; /* by option, or out of memory for a while */
+	bool off;             /* by option, or out of memory for a while */
 };
 void wz_index_changed(struct wz_core *c, uint32_t node);
 int wz_index_reserve(struct wz_core *c); /* after nodes joined; -ENOMEM */
@@ -233,29 +221,24 @@ void wz_index_release(struct wz_core *c);
 #define WZ_LIMIT_ID(job) (WZ_LIMIT_ID_BIT | (job)->seq)
 #define WZ_FLIGHT_REPAIR 0x100u /* the deadline of a gang that runs below its minimum */
 #define WZ_REPAIR_ID(job) (WZ_LIMIT_ID_BIT | WZ_LIMIT_ID_BIT >> 1 | (job)->seq)
-struct wz_flight {
-	uint64_t id, deadline_us;
-	uint32_t kind, task, heap_at, next_free;
-};
+struct wz_flight { uint64_t id, deadline_us; uint32_t kind, task, heap_at, next_free; };
 struct wz_inflight {
 	struct wz_flight *f;
 	uint32_t n, cap, free;
 	struct wz_map by_id;
-	uint32_t *heap; /* slots by (deadline, id) */
+	uint32_t *heap;       /* slots by (deadline, id) */
 	uint32_t n_heap, heap_cap;
 };
 int wz_inflight_add(struct wz_core *c, uint64_t id, uint32_t kind, uint32_t task, uint64_t deadline_us);
 uint64_t wz_flight_hash(const struct wz_flight *f); /* its part of the digest */
 uint32_t wz_inflight_find(const struct wz_core *c, uint64_t id); /* slot or WZ_ID_NONE */
 void wz_inflight_drop(struct wz_core *c, uint32_t slot);
-uint32_t wz_inflight_due(
-        const struct wz_core *c, uint64_t now_us); /* slot whose deadline has passed, or WZ_ID_NONE */
+uint32_t wz_inflight_due(const struct wz_core *c, uint64_t now_us); /* slot whose deadline has passed, or WZ_ID_NONE */
 
 /* ---- assemble (assemble.c) ---- */
 /* Places tasks of the job in the open transaction, appends START effects to the plan. WZ_REASON_NONE, or why not (then
  * nothing is left of it). *ret_err is -ENOMEM when memory ran out. */
-enum wz_reason wz_assemble(
-        struct wz_core *c, uint32_t slot, struct wz_plan *plan, struct wz_rng *rng, int *ret_err);
+enum wz_reason wz_assemble(struct wz_core *c, uint32_t slot, struct wz_plan *plan, struct wz_rng *rng, int *ret_err);
 /* Places tasks that a running job misses, up to its maximum, with the others as far as they must stay together; returns
  * how many. */
 uint32_t wz_assemble_more(struct wz_core *c, uint32_t slot, struct wz_plan *plan, struct wz_rng *rng, int *ret_err);
@@ -269,17 +252,14 @@ struct wz_core {
 	uint64_t start_timeout_us, stop_timeout_us;
 	/* Where the budget of step `pause.step` ended, in the order of waiting jobs. The step after it, if it has a
 	 * budget too, goes on there, so that every job is looked at however small the budget; others begin with the first. */
-	struct {
-		uint64_t step, seq;
-		int32_t priority;
-	} pause;
-	uint64_t sum; /* sum of the hashes of nodes, jobs, tasks, deadlines, classes' reasons, demand */
+	struct { uint64_t step, seq; int32_t priority; } pause;
+	uint64_t sum;              /* sum of the hashes of nodes, jobs, tasks, deadlines, classes' reasons, demand */
 	struct wz_catalogue catalogue;
 	struct wz_model_state model;
 	struct wz_shapes shapes;
-	uint64_t *shape_hash; /* by shape */
+	uint64_t *shape_hash;      /* by shape */
 	uint32_t shape_hash_cap;
-	uint64_t *node_hash; /* by node: its part of the digest */
+	uint64_t *node_hash;       /* by node: its part of the digest */
 	uint32_t node_hash_cap;
 	struct wz_jobs jobs;
 	struct wz_order order;
@@ -291,15 +271,15 @@ struct wz_core {
 	const struct wz_policy *policy;
 	void *policy_state;
 	uint64_t policy_hash;
-	uint32_t epoch; /* counts changes of scores */
-	bool facts_changed; /* supply changed: prepare at the next STEP */
+	uint32_t epoch;            /* counts changes of scores */
+	bool facts_changed;        /* supply changed: prepare at the next STEP */
 	struct wz_inflight inflight;
-	uint32_t *stop_wanted; /* tasks that need a STOP */
+	uint32_t *stop_wanted;     /* tasks that need a STOP */
 	uint32_t n_stop, stop_cap;
 	/* caches */
 	struct wz_ledger ledger;
 	struct wz_index index;
-	int64_t *rank_score; /* scratch for scope RANK and for assembling within a group */
+	int64_t *rank_score;       /* scratch for scope RANK and for assembling within a group */
 	uint32_t *rank_node;
 	uint32_t rank_cap, rank_node_cap;
 };
@@ -336,12 +316,8 @@ bool wz_budget_allows(const struct wz_core *c, const uint32_t *task, uint32_t n)
 
 static inline struct wz_policy_ctx wz_ctx(const struct wz_core *c, struct wz_rng *rng)
 {
-	return (struct wz_policy_ctx){.model = &c->model,
-	        .catalogue = &c->catalogue,
-	        .shapes = &c->shapes,
-	        .demand = &c->demand,
-	        .n_nodes = c->model.n_present,
-	        .rng = rng};
+	return (struct wz_policy_ctx){.model = &c->model, .catalogue = &c->catalogue, .shapes = &c->shapes,
+		.demand = &c->demand, .n_nodes = c->model.n_present, .rng = rng};
 }
 /* The digest's part of the refused tasks of a size; 0 for none. */
 static inline uint64_t wz_demand_refused_hash(uint32_t size, uint64_t n)

@@ -9,28 +9,28 @@
 #include "core/types.h"
 
 enum wz_reason {
-	WZ_REASON_NONE, /* it could start */
-	WZ_REASON_NO_NODES, /* no node at all */
-	WZ_REASON_NOT_READY, /* node down, not ready */
+	WZ_REASON_NONE,         /* it could start */
+	WZ_REASON_NO_NODES,     /* no node at all */
+	WZ_REASON_NOT_READY,    /* node down, not ready */
 	WZ_REASON_CORDONED,
-	WZ_REASON_MODEL, /* no device of an allowed model */
-	WZ_REASON_DEVICES, /* the node has fewer devices than asked */
+	WZ_REASON_MODEL,        /* no device of an allowed model */
+	WZ_REASON_DEVICES,      /* the node has fewer devices than asked */
 	WZ_REASON_DEVICE_MEMORY, /* the devices are too small */
 	WZ_REASON_BANDWIDTH,
-	WZ_REASON_LINK, /* devices are not joined as asked */
+	WZ_REASON_LINK,         /* devices are not joined as asked */
 	WZ_REASON_CPU_CAPACITY, /* more than the node has */
 	WZ_REASON_MEM_CAPACITY,
-	WZ_REASON_CPU, /* not free now */
+	WZ_REASON_CPU,          /* not free now */
 	WZ_REASON_MEM,
-	WZ_REASON_TASKS, /* the node's task limit */
-	WZ_REASON_BUSY, /* enough devices, but not free now */
-	WZ_REASON_SHARE, /* no device has so large a share free */
-	WZ_REASON_LIVE_MEMORY, /* live free memory below what is asked, or not known */
-	WZ_REASON_POLICY, /* the policy refused the node */
-	WZ_REASON_GANG, /* single tasks fit, all of them together do not */
-	WZ_REASON_RESOURCES, /* no node has free all that is asked (the coarse word of a step; ask for the exact ones) */
+	WZ_REASON_TASKS,        /* the node's task limit */
+	WZ_REASON_BUSY,         /* enough devices, but not free now */
+	WZ_REASON_SHARE,        /* no device has so large a share free */
+	WZ_REASON_LIVE_MEMORY,  /* live free memory below what is asked, or not known */
+	WZ_REASON_POLICY,       /* the policy refused the node */
+	WZ_REASON_GANG,         /* single tasks fit, all of them together do not */
+	WZ_REASON_RESOURCES,    /* no node has free all that is asked (the coarse word of a step; ask for the exact ones) */
 	WZ_REASON_HELD,
-	WZ_REASON_WORK_BUDGET, /* not looked at yet: the step's budget ended */
+	WZ_REASON_WORK_BUDGET,  /* not looked at yet: the step's budget ended */
 	WZ_REASON_NODE_AFFINITY, /* the node's labels are not those asked for */
 	WZ_REASON_TAINT, /* the node is only for those who tolerate its taint */
 	WZ_REASON_HOST_PORT, /* a task on the node holds the port */
@@ -43,12 +43,12 @@ enum wz_reason {
 
 struct wz_explanation {
 	uint64_t job;
-	uint64_t digest; /* of the state this is true of */
-	enum wz_reason main; /* the first to name to a person */
-	bool never; /* it could not start even on an idle cluster as it is now */
-	uint32_t nodes; /* nodes looked at */
-	uint32_t blocked[WZ_REASON_COUNT_]; /* nodes by first blocker */
-	uint32_t tasks_fit, tasks_needed; /* of a gang: how many fit together */
+	uint64_t digest;                     /* of the state this is true of */
+	enum wz_reason main;                 /* the first to name to a person */
+	bool never;                          /* it could not start even on an idle cluster as it is now */
+	uint32_t nodes;                      /* nodes looked at */
+	uint32_t blocked[WZ_REASON_COUNT_];  /* nodes by first blocker */
+	uint32_t tasks_fit, tasks_needed;    /* of a gang: how many fit together */
 	uint32_t place_fits; /* TOPOLOGY: of those, how many the best single place holds ... */
 	char place[64]; /* ... and its name */
 };

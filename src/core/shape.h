@@ -66,9 +66,6 @@ static inline bool wz_shape_special(const struct wz_shape *s)
 }
 
 /* GPU demand in milli: count x milli (for shapes with a fixed count). */
-static inline int64_t wz_shape_gpu_milli(const struct wz_shape *s)
-{
-	return (int64_t)s->count * s->milli;
-}
+static inline int64_t wz_shape_gpu_milli(const struct wz_shape *s) { return (int64_t)s->count * s->milli; }
 
 #endif

@@ -46,10 +46,7 @@ static inline void world_init_opt(struct world *w, struct wz_core_options o)
 	tap_eq_i64(r, 0, "wz_core_new");
 }
 
-static inline void world_init(struct world *w)
-{
-	world_init_opt(w, (struct wz_core_options){.seed = 1});
-}
+static inline void world_init(struct world *w) { world_init_opt(w, (struct wz_core_options){.seed = 1}); }
 
 static inline void world_free(struct world *w)
 {
@@ -92,14 +89,9 @@ static inline struct wz_device_facts world_facts(struct world *w, const struct d
 {
 	wz_model_id m = world_model(w, d->model);
 	int64_t mem = d->mem ? d->mem : (int64_t)wz_core_catalogue(w->c)->model[m.v].mem_bytes;
-	return (struct wz_device_facts){.model = m,
-	        .mem_bytes = mem < 0 ? 0 : mem,
-	        .compute_milli = d->milli ? d->milli : WZ_WHOLE,
-	        .link_domain = d->link,
-	        .numa = d->numa,
-	        .pcie = d->pcie,
-	        .health = d->health,
-	        .partition = d->partition};
+	return (struct wz_device_facts){.model = m, .mem_bytes = mem < 0 ? 0 : mem,
+		.compute_milli = d->milli ? d->milli : WZ_WHOLE, .link_domain = d->link, .numa = d->numa, .pcie = d->pcie,
+		.health = d->health, .partition = d->partition};
 }
 
 /* A node with the devices given, 64 CPUs and 256 Gi unless *like says otherwise. */
@@ -143,16 +135,55 @@ static inline int submit_prio(struct world *w, uint64_t job, const char *text, i
 {
 	struct wz_profile p = profile(w, text);
 	return world_apply(w, &(struct wz_event){.kind = WZ_EV_JOB_SUBMITTED,
-	                              .u.submit = {.job = job,
-	                                      .user = WZ_STR("ann"),
-	                                      .queue = WZ_STR("q"),
-	                                      .priority = priority,
-	                                      .profile = &p}});
+		.u.submit = {.job = job, .user = WZ_STR("ann"), .queue = WZ_STR("q"), .priority = priority, .profile = &p}});
 }
 
-static inline int submit(struct world *w, uint64_t job, const char *text)
+static inline int submit(struct world *w, uint64_t job, const char *text) { return submit_prio(w, job, text, 0); }
+
+/* "app=web,tier=db" as labels; the texts stay where they are. */
+static inline uint32_t labels_of(const char *text, struct wz_label *ret)
 {
-	return submit_prio(w, job, text, 0);
+	struct wz_str rest = wz_str(text ? text : "");
+	uint32_t n = 0;
+	while (rest.len) {
+		struct wz_str pair = wz_str_split(&rest, ','), key = wz_str_split(&pair, '=');
+		ret[n++] = (struct wz_label){key, pair};
+	}
+	return n;
+}
+
+/* With labels and a constraint. */
+static inline int submit_asking(struct world *w, uint64_t job, const char *text, const char *labels, const char *constraint)
+{
+	struct wz_profile p = profile(w, text);
+	struct wz_label l[16];
+	uint32_t n = labels_of(labels, l);
+	return world_apply(w, &(struct wz_event){.kind = WZ_EV_JOB_SUBMITTED,
+		.u.submit = {.job = job, .profile = &p, .n_labels = n, .label = l, .constraint = wz_str(constraint)}});
+}
+
+static inline int resize(struct world *w, uint64_t job, const char *set, uint32_t min, uint32_t max)
+{
+	return world_apply(w, &(struct wz_event){.kind = WZ_EV_JOB_RESIZED,
+		.u.resize = {.job = job, .set = wz_str(set), .tasks_min = min, .tasks_max = max}});
+}
+
+/* A node of T4s with labels "zone=a,..." and taints "dedicated=ml:1,..." (effect by number), in a rack. */
+static inline int node_labelled(struct world *w, uint32_t id, uint32_t gpus, const char *rack, const char *labels,
+	const char *taints)
+{
+	struct wz_label l[16], t[16];
+	struct wz_taint taint[16];
+	struct dev d[WZ_NODE_DEVICES_MAX];
+	uint32_t n = labels_of(taints, t), n_labels = labels_of(labels, l);
+	for (uint32_t i = 0; i < n; i++) {
+		struct wz_str value = wz_str_split(&t[i].value, ':');
+		taint[i] = (struct wz_taint){t[i].key, value, (uint8_t)(t[i].value.ptr[0] - '0')};
+	}
+	for (uint32_t i = 0; i < gpus; i++)
+		d[i] = (struct dev){.model = "T4"};
+	return node_like(w, id, gpus, d, (struct wz_ev_node){.rack = wz_str(rack), .n_labels = n_labels, .label = l,
+		.n_taints = n, .taint = taint});
 }
 
 static inline int job_event(struct world *w, uint32_t kind, uint64_t job)
@@ -161,11 +192,10 @@ static inline int job_event(struct world *w, uint32_t kind, uint64_t job)
 }
 
 static inline int task_event(struct world *w, uint32_t kind, uint64_t job, uint32_t task, uint32_t attempt,
-        enum wz_end end, bool requeue)
+	enum wz_end end, bool requeue)
 {
-	return world_apply(w,
-	        &(struct wz_event){.kind = kind,
-	                .u.task = {.job = job, .task = task, .attempt = attempt, .end = end, .requeue = requeue}});
+	return world_apply(w, &(struct wz_event){.kind = kind,
+		.u.task = {.job = job, .task = task, .attempt = attempt, .end = end, .requeue = requeue}});
 }
 
 static inline int ack(struct world *w, uint32_t kind, uint64_t effect)
@@ -181,29 +211,24 @@ static inline int node_event(struct world *w, uint32_t kind, uint32_t node)
 static inline int node_ready(struct world *w, uint32_t node, bool ready, bool cordoned)
 {
 	return world_apply(w, &(struct wz_event){.kind = WZ_EV_NODE_READY,
-	                              .u.ready = {.node = {node}, .ready = ready, .cordoned = cordoned}});
+		.u.ready = {.node = {node}, .ready = ready, .cordoned = cordoned}});
 }
 
 static inline int device_changed(struct world *w, uint32_t node, uint32_t index, struct dev d)
 {
 	return world_apply(w, &(struct wz_event){.kind = WZ_EV_DEVICE_CHANGED,
-	                              .u.device = {.node = {node}, .index = index, .facts = world_facts(w, &d)}});
+		.u.device = {.node = {node}, .index = index, .facts = world_facts(w, &d)}});
 }
 
 static inline int telemetry(struct world *w, uint32_t node, uint32_t index, uint8_t free_pct)
 {
 	return world_apply(w, &(struct wz_event){.kind = WZ_EV_TELEMETRY,
-	                              .u.telemetry = {.node = {node},
-	                                      .index = index,
-	                                      .free_mem_pct = free_pct,
-	                                      .util_pct = 255,
-	                                      .temp_c = 255}});
+		.u.telemetry = {.node = {node}, .index = index, .free_mem_pct = free_pct, .util_pct = 255, .temp_c = 255}});
 }
 
 static inline int observed(struct world *w, uint64_t job, struct wz_place p)
 {
-	return world_apply(
-	        w, &(struct wz_event){.kind = WZ_EV_TASK_OBSERVED, .u.observed = {.job = job, .place = p}});
+	return world_apply(w, &(struct wz_event){.kind = WZ_EV_TASK_OBSERVED, .u.observed = {.job = job, .place = p}});
 }
 
 static inline void at(struct world *w, uint64_t seconds)
@@ -247,10 +272,7 @@ static inline unsigned step_within(struct world *w, uint64_t budget)
 	return starts;
 }
 
-static inline unsigned step(struct world *w)
-{
-	return step_within(w, 0);
-}
+static inline unsigned step(struct world *w) { return step_within(w, 0); }
 
 /* Acknowledges every effect of the last plan that wants it. */
 static inline void confirm_plan(struct world *w)
@@ -315,6 +337,29 @@ static inline struct wz_explanation why(struct world *w, uint64_t job)
 	tap_eq_i64(r, 0, "explains job %" PRIu64, job);
 	tap_ok(wz_core_digest(w->c) == before && x.digest == before, "a question leaves no trace");
 	return x;
+}
+
+/* The state as bytes and back, into another core: the same digest, the same bytes. Replaces the core. */
+static inline void world_restart(struct world *w)
+{
+	struct wz_buf b, again;
+	struct wz_core *c = NULL;
+	bool same = false;
+	int r;
+	wz_buf_init(&b, &w->f.mem, 64u << 20);
+	wz_buf_init(&again, &w->f.mem, 64u << 20);
+	r = wz_core_export(w->c, &b, &w->err);
+	tap_eq_i64(r, 0, "exports");
+	r = wz_core_import(&w->f.mem, NULL, wz_buf_str(&b), &c, &same, &w->err);
+	tap_require(r == 0, "imports: %s", w->err.text);
+	tap_ok(same && wz_core_digest(c) == wz_core_digest(w->c), "the same digest");
+	r = wz_core_export(c, &again, &w->err);
+	tap_ok(r == 0 && wz_str_eq(wz_buf_str(&b), wz_buf_str(&again)), "export(import(x)) = x");
+	wz_buf_release(&b);
+	wz_buf_release(&again);
+	wz_core_free(w->c);
+	w->c = c;
+	world_check(w);
 }
 
 static inline struct wz_core_stats stats(const struct world *w)
