@@ -102,6 +102,7 @@ bool wz_between_begin(const struct wz_core *c, uint32_t between, struct wz_betwe
 		const struct wz_term *t = &ret->k->term[i];
 		if (wz_term_selects(c, ret->k, i, ret->set))
 			ret->self |= 1u << i;
+		ret->prefers = ret->prefers || t->weight;
 		if (t->kind == WZ_TERM_SPREAD)
 			ret->least[i] = least_of(c, &ret->tally[i], t);
 		if (t->kind != WZ_TERM_NEAR || t->weight)

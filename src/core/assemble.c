@@ -173,12 +173,10 @@ static void harder_first(const struct assembly *a, uint8_t *order)
 }
 
 /* The minimum of every set or nothing, then what fits up to the maximum. */
-static bool place_job(struct assembly *a)
+static bool place_in_order(struct assembly *a, const uint8_t *order)
 {
 	uint32_t mark = wz_ledger_mark(a->c), n_plan = a->plan->n, have[WZ_JOB_SETS_MAX];
-	uint8_t order[WZ_JOB_SETS_MAX];
 
-	harder_first(a, order);
 	for (uint32_t i = 0; i < a->n_sets && a->r == 0; i++) {
 		const struct wz_set *s = &a->set[order[i]];
 		have[i] = place_set(a, s, 0, a->n_sets == 1 ? s->max : s->min);
@@ -191,6 +189,22 @@ static bool place_job(struct assembly *a)
 	for (uint32_t i = 0; i < a->n_sets && a->r == 0 && a->n_sets > 1; i++)
 		(void)place_set(a, &a->set[order[i]], have[i], a->set[order[i]].max);
 	return a->r == 0;
+}
+
+/* The order in which sets were given is tried too: one may have to be near another. */
+static bool place_job(struct assembly *a)
+{
+	uint8_t order[WZ_JOB_SETS_MAX];
+	bool as_given = true;
+
+	harder_first(a, order);
+	if (place_in_order(a, order) || a->r < 0)
+		return a->r == 0;
+	for (uint32_t i = 0; i < a->n_sets; i++) {
+		as_given = as_given && order[i] == i;
+		order[i] = (uint8_t)i;
+	}
+	return !as_given && place_in_order(a, order);
 }
 
 /* ---- tasks that must stay together ---- */

@@ -125,6 +125,7 @@ struct wz_between_look {
 	const struct wz_tally *tally; /* of the first term of k */
 	uint32_t least[WZ_CONSTRAINT_TERMS_MAX]; /* spread: of the eligible domains */
 	uint32_t self; /* bit i: term i selects the task itself */
+	bool prefers; /* one of its terms is not required */
 	bool first; /* nothing matches any required near term, and the task itself would */
 };
 /* False: there is nothing to ask, every node will do. O(domains of spread terms). */

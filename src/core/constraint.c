@@ -7,6 +7,8 @@
 
 const char *const wz_taint_effects[4] = {"", "NoSchedule", "PreferNoSchedule", "NoExecute"};
 
+#define SHOWN 40u /* bytes of the text before the place of an error */
+
 struct reader {
 	struct wz_str text;
 	size_t at;
@@ -18,11 +20,15 @@ struct reader {
 
 static int bad(struct reader *x, const char *expected)
 {
-	size_t from = x->at > 40 ? x->at - 40 : 0;
+	char shown[SHOWN];
+	size_t n = x->at < SHOWN ? x->at : SHOWN;
 
+	for (size_t i = 0; i < n; i++) {
+		char c = x->text.ptr[x->at - n + i];
+		shown[i] = c >= ' ' && c <= '~' ? c : '?';
+	}
 	return x->r = wz_err_set(x->err, -EINVAL, "BadConstraint", wz_str(expected),
-	               WZ_STR(" is expected after \""), (struct wz_str){x->text.ptr + from, x->at - from},
-	               WZ_STR("\""));
+	               WZ_STR(" is expected after \""), (struct wz_str){shown, n}, WZ_STR("\""));
 }
 
 static int no_room(struct reader *x, int r)
