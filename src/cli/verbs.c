@@ -26,6 +26,7 @@ static const struct wz_verb *const verbs[] = {
         &wz_verb_agent,
         &wz_verb_sim,
         &wz_verb_trace,
+        &wz_verb_completion,
         &wz_verb_help,
         NULL,
 };

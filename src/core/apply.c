@@ -277,6 +277,8 @@ static int on_step(struct wz_core *c, const struct wz_event *e, struct wz_err *e
 	(void)e, (void)err;
 	expire(c);
 	c->step++;
+	if (c->reservations.n)
+		wz_reservations_expire(c);
 	if (c->facts_changed)
 		wz_core_prepare(c);
 	return 0;
@@ -352,6 +354,16 @@ static void node_rehash(struct wz_core *c, uint32_t node)
 	wz_index_changed(c, node);
 }
 
+/* What tasks take of what rules count depends on the models that they sit on. */
+static void devices_changed(struct wz_core *c, uint32_t node)
+{
+	wz_ledger_rebuild_node(c, node);
+	if (c->queues.n && c->model.node[node].head_task != WZ_ID_NONE)
+		wz_queues_rebuild(c);
+	node_rehash(c, node);
+	c->facts_changed = true;
+}
+
 static int on_node_joined(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
 {
 	uint32_t node = e->u.node.node.v;
@@ -375,9 +387,7 @@ static int on_node_joined(struct wz_core *c, const struct wz_event *e, struct wz
 		wz_between_node_in(c, node);
 	if (r < 0)
 		return r;
-	wz_ledger_rebuild_node(c, node);
-	node_rehash(c, node);
-	c->facts_changed = true;
+	devices_changed(c, node);
 	return 0;
 }
 
@@ -430,9 +440,7 @@ static int on_device_changed(struct wz_core *c, const struct wz_event *e, struct
 	        f->health > WZ_HEALTH_FAILED)
 		return wz_err_set(err, -EINVAL, "BadDevice", WZ_STR("no such device, or facts out of range"));
 	wz_model_device_change(&c->model, node, e->u.device.index, f);
-	wz_ledger_rebuild_node(c, node);
-	node_rehash(c, node);
-	c->facts_changed = true;
+	devices_changed(c, node);
 	return 0;
 }
 
@@ -465,6 +473,20 @@ int wz_job_reserve(struct wz_core *c, uint32_t n_tasks)
 	return wz_grow(&c->mem, &c->stop_wanted, &c->stop_cap, (uint32_t)tasks, sizeof(*c->stop_wanted));
 }
 
+static int check_submit(const struct wz_core *c, const struct wz_ev_submit *s, struct wz_err *err)
+{
+	int r = wz_profile_check(s->profile, err);
+
+	if (r < 0)
+		return r;
+	if (wz_jobs_find(c, s->job) != WZ_ID_NONE)
+		return wz_err_set(err, -EEXIST, "JobExists", WZ_STR("a live job has that number"));
+	if (s->p50_us > s->p80_us || s->p80_us > s->p95_us || (s->p50_us == 0) != (s->p95_us == 0))
+		return wz_err_set(err, -EINVAL, "BadPrediction",
+		        WZ_STR("p50, p80 and p95 are run times that do not fall, all of them or none"));
+	return 0;
+}
+
 /* Demand is of shapes; what is asked of labels is no part of it. */
 static void count_demand(struct wz_core *c, wz_shape_id shape, uint32_t tasks)
 {
@@ -489,14 +511,21 @@ static void count_demand(struct wz_core *c, wz_shape_id shape, uint32_t tasks)
 static int on_submitted(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
 {
 	const struct wz_ev_submit *s = &e->u.submit;
-	uint32_t slot, class_id, user = WZ_ID_NONE, queue = WZ_ID_NONE, n;
+	uint32_t slot, class_id, user = WZ_ID_NONE, queue = WZ_ID_NONE, account = WZ_ID_NONE, n;
 	const struct wz_set *set;
 	struct wz_job *j, f = {0};
 	struct wz_set one;
-	int r = wz_jobs_find(c, s->job) != WZ_ID_NONE
-	                ? wz_err_set(err, -EEXIST, "JobExists", WZ_STR("a live job has that number"))
-	                : wz_gang_of_submit(c, s, &f, err);
+	int r = check_submit(c, s, err);
 
+	if (r < 0)
+		return r;
+	if (s->user.len)
+		r = wz_strtab_add(&c->model.names, s->user, &user);
+	if (r < 0)
+		return no_memory(err, r);
+	r = wz_queue_admit(c, &(struct wz_submit_rules){s->queue, user, s->priority, s->profile}, &account, err);
+	if (r == 0)
+		r = wz_gang_of_submit(c, s, &f, err);
 	if (r < 0)
 		return r;
 	r = wz_demand_reserve(&c->demand, c->shapes.n);
@@ -507,10 +536,9 @@ static int on_submitted(struct wz_core *c, const struct wz_event *e, struct wz_e
 		                .gang = f.gang,
 		                .tasks_min = f.tasks_min,
 		                .tasks_max = f.tasks_max,
-		                .priority = s->priority},
+		                .priority = s->priority,
+		                .account = account},
 		        &class_id);
-	if (r == 0 && s->user.len)
-		r = wz_strtab_add(&c->model.names, s->user, &user);
 	if (r == 0 && s->queue.len)
 		r = wz_strtab_add(&c->model.names, s->queue, &queue);
 	if (r == 0)
@@ -532,12 +560,18 @@ static int on_submitted(struct wz_core *c, const struct wz_event *e, struct wz_e
 	j->attempt = 1;
 	j->user = user;
 	j->queue = queue;
+	j->account = account;
+	j->predict[0] = s->p50_us;
+	j->predict[1] = s->p80_us;
+	j->predict[2] = s->p95_us;
 	j->priority = s->priority;
 	j->kind = (uint8_t)s->profile->kind;
 	j->preempt = s->profile->preempt;
 	j->time_limit_us = s->profile->time_us;
 	j->repair_us = s->profile->repair_us;
 	j->state = s->held ? WZ_JOB_HELD : WZ_JOB_WAITING;
+	if (c->queues.n)
+		wz_queue_job(c, slot, 1);
 	if (!s->held)
 		wz_order_add(c, slot);
 	wz_job_expect(c, slot, 1);
@@ -569,6 +603,9 @@ static int on_edited(struct wz_core *c, const struct wz_event *e, struct wz_err 
 		return wz_err_set(err, -EINVAL, "BadEdit", WZ_STR("the number of tasks is changed by JOB_RESIZED"));
 	if (e->u.edit.profile && j->gang)
 		return wz_err_set(err, -EINVAL, "BadEdit", WZ_STR("sets of tasks cannot be edited"));
+	r = wz_queue_admit_edit(c, slot, e->u.edit.priority, e->u.edit.profile, err);
+	if (r < 0)
+		return r;
 	if (e->u.edit.profile)
 		r = wz_shape_register(c, e->u.edit.profile, c->shapes.shape[j->shape].local, &shape);
 	if (r == 0)
@@ -580,7 +617,8 @@ static int on_edited(struct wz_core *c, const struct wz_event *e, struct wz_err 
 		                .gang = j->gang,
 		                .tasks_min = j->tasks_min,
 		                .tasks_max = j->tasks_max,
-		                .priority = e->u.edit.priority},
+		                .priority = e->u.edit.priority,
+		                .account = j->account},
 		        &class_id);
 	if (r < 0)
 		return no_memory(err, r);
@@ -717,7 +755,11 @@ static int on_observed(struct wz_core *c, const struct wz_event *e, struct wz_er
 		r = wz_demand_reserve(&c->demand, c->shapes.n);
 	if (r == 0)
 		r = wz_order_class(c,
-		        &(struct wz_class){.shape = shape.v, .between = between, .tasks_min = 1, .tasks_max = 1},
+		        &(struct wz_class){.shape = shape.v,
+		                .between = between,
+		                .tasks_min = 1,
+		                .tasks_max = 1,
+		                .account = WZ_ID_NONE},
 		        &class_id);
 	if (r == 0)
 		r = wz_job_reserve(c, 1);
@@ -823,10 +865,10 @@ static handler *const handlers[] = {
         [WZ_EV_EFFECT_REFUSED] = on_refused,
         [WZ_EV_POLICY_SET] = on_policy,
         [WZ_EV_WORKLOAD_STATED] = on_workload,
-        [WZ_EV_QUEUE_SET] = on_carried,
-        [WZ_EV_QUEUE_REMOVED] = on_carried,
-        [WZ_EV_RESERVATION_SET] = on_carried,
-        [WZ_EV_RESERVATION_REMOVED] = on_carried,
+        [WZ_EV_QUEUE_SET] = wz_queue_set,
+        [WZ_EV_QUEUE_REMOVED] = wz_queue_remove,
+        [WZ_EV_RESERVATION_SET] = wz_reservation_set,
+        [WZ_EV_RESERVATION_REMOVED] = wz_reservation_remove,
         [WZ_EV_OFFER_SET] = on_carried,
         [WZ_EV_OFFER_REMOVED] = on_carried,
         [WZ_EV_SOLUTION] = on_carried,
@@ -884,6 +926,8 @@ static int apply_start(struct wz_core *c, const struct wz_effect *e, struct wz_e
 	if (j->state == WZ_JOB_WAITING) {
 		wz_order_remove(c, slot);
 		j->state = WZ_JOB_STARTING;
+		j->started_us = c->now_us;
+		wz_starts_started(c, slot);
 	}
 	j->placed++;
 	wz_ledger_take(c, task, &e->place);

@@ -93,7 +93,7 @@ static void score_group(struct assembly *a, const struct wz_set *s, struct local
 {
 	l->score = a->c->rank_score;
 	for (uint32_t i = 0; a->n != WZ_ID_NONE && i < a->n; i++)
-		l->score[i] = wz_index_eval(a->c, s->shape, a->node[i]);
+		l->score[i] = wz_gate_eval(a->c, a->slot, s->shape, a->node[i]);
 }
 
 static uint32_t best_in_group(struct assembly *a, const struct wz_set *s, struct local *l)
@@ -123,7 +123,7 @@ static bool place_one(struct assembly *a, const struct wz_set *s, struct local *
 	uint32_t at = 0, node;
 
 	if (a->n == WZ_ID_NONE) {
-		node = wz_index_best(a->c, s->shape, s->between, a->rng);
+		node = wz_gate_best(a->c, a->slot, s, a->rng);
 	} else {
 		at = best_in_group(a, s, l);
 		node = at == WZ_ID_NONE ? WZ_ID_NONE : a->node[at];
@@ -134,7 +134,7 @@ static bool place_one(struct assembly *a, const struct wz_set *s, struct local *
 	if (a->r < 0)
 		return false;
 	if (a->n != WZ_ID_NONE)
-		l->score[at] = wz_index_eval(a->c, s->shape, node);
+		l->score[at] = wz_gate_eval(a->c, a->slot, s->shape, node);
 	return true;
 }
 
@@ -354,6 +354,23 @@ static struct levels levels_of(const struct wz_core *c, const struct wz_job *j)
 	return v;
 }
 
+/* No task at all fits: for want of room, or of what the tasks elsewhere allow. */
+static enum wz_reason none_fits(struct assembly *a)
+{
+	struct wz_between_look asked;
+	int64_t preference;
+	uint32_t node;
+
+	for (uint32_t i = 0; i < a->n_sets; i++) {
+		if (!wz_between_begin(a->c, a->set[i].between, &asked))
+			continue;
+		node = wz_index_best(a->c, a->set[i].shape, 0, a->rng);
+		if (node != WZ_ID_NONE && wz_between_at(&asked, node, &preference) != WZ_REASON_NONE)
+			return wz_between_at(&asked, node, &preference);
+	}
+	return WZ_REASON_RESOURCES;
+}
+
 enum wz_reason wz_assemble(struct wz_core *c, uint32_t slot, struct wz_plan *plan, struct wz_rng *rng, int *ret_err)
 {
 	struct levels v = levels_of(c, &c->jobs.job[slot]);
@@ -369,9 +386,11 @@ enum wz_reason wz_assemble(struct wz_core *c, uint32_t slot, struct wz_plan *pla
 	*ret_err = a.r;
 	if (done)
 		return WZ_REASON_NONE;
+	if (c->gate.slot == slot && c->gate.denied.reason)
+		return (enum wz_reason)c->gate.denied.reason;
 	if (v.required)
 		return WZ_REASON_GANG;
-	return plan->work > work ? WZ_REASON_GANG : WZ_REASON_RESOURCES;
+	return plan->work > work ? WZ_REASON_GANG : none_fits(&a);
 }
 
 /* ---- a running job that misses tasks ---- */

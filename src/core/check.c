@@ -161,6 +161,9 @@ static int check_sum(struct wz_core *c, struct wz_err *err)
 		sum += wz_demand_refused_hash(k, d->refused[k]);
 	for (uint32_t i = 0; i < d->n_stated; i++)
 		sum += wz_hash_u64(c->shape_hash[d->stated[i].shape] + i, d->stated[i].weight);
+	sum += wz_queues_sum(c);
+	for (uint32_t i = 0; i < c->reservations.n; i++)
+		sum += wz_reservation_hash(c, i);
 	for (uint32_t i = 0; i < c->order.n; i++) {
 		uint8_t reason = c->order.cls[i].reason;
 		uint64_t all = c->sum;
@@ -197,5 +200,7 @@ int wz_core_check(struct wz_core *c, struct wz_err *err)
 	}
 	if (live != c->jobs.live_jobs || waiting != c->order.waiting)
 		return broken(err, "I7", "live or waiting jobs differ from a count, waiting", waiting);
+	if (wz_queues_check(c, err) < 0)
+		return -EUCLEAN;
 	return check_sum(c, err);
 }

@@ -43,6 +43,7 @@ int wz_core_new(const struct wz_mem *mem, const struct wz_core_options *o, struc
 	wz_map_init(&c->jobs.by_number, &c->mem);
 	wz_map_init(&c->order.by_hash, &c->mem);
 	wz_map_init(&c->inflight.by_id, &c->mem);
+	wz_queues_init(c);
 	c->jobs.free = c->inflight.free = WZ_ID_NONE;
 	memset(c->jobs.free_run, 0xff, sizeof(c->jobs.free_run));
 	if (wz_catalogue_init(&c->catalogue, &c->mem) < 0 || wz_gangs_init(c) < 0 || wz_between_init(c) < 0 ||
@@ -66,6 +67,10 @@ void wz_core_free(struct wz_core *c)
 	wz_index_release(c);
 	wz_between_release(c);
 	wz_gangs_release(c);
+	wz_queues_release(c);
+	wz_reservations_release(c);
+	wz_future_release(c);
+	wz_starts_release(c);
 	wz_catalogue_release(&c->catalogue);
 	wz_model_release(&c->model);
 	wz_shapes_release(&c->shapes);
@@ -121,6 +126,8 @@ void wz_class_set_reason(struct wz_core *c, uint32_t class_id, uint8_t reason)
 
 	if (k->between || k->gang)
 		h = wz_hash_u64(wz_hash_u64(h, c->between.asked[k->between].hash), c->gangs.gang[k->gang].hash);
+	if (k->account != WZ_ID_NONE)
+		h = wz_hash_u64(h, wz_account_id(c, k->account));
 	if (k->reason)
 		c->sum -= wz_hash_u64(h, k->reason);
 	k->reason = reason;

@@ -11,6 +11,7 @@
 #include "core/between.h"
 #include "core/core.h"
 #include "core/gang.h"
+#include "core/queue_int.h"
 
 /* ---- jobs and tasks (job.c) ---- */
 
@@ -51,6 +52,10 @@ struct wz_job {
 	uint32_t told; /* how many tasks it was last told that it has */
 	uint32_t attention_at; /* place in wz_core.attention, WZ_ID_NONE */
 	uint32_t user, queue;
+	uint32_t account;      /* of the user in its leaf; WZ_ID_NONE: there are no queues, or the work is not ours */
+	uint32_t holds;        /* tasks that hold something, kept by the ledger for `account` */
+	uint64_t started_us;   /* of this attempt: its first START was applied */
+	uint64_t predict[3];   /* run time: p50, p80, p95; 0: not known */
 	uint32_t next, prev;   /* in the waiting class, or the free list */
 	int32_t priority;
 	uint8_t state;         /* enum wz_job_state */
@@ -93,6 +98,7 @@ uint64_t wz_task_hash(const struct wz_core *c, uint32_t task);
 struct wz_class {
 	uint32_t shape, between, gang, tasks_min, tasks_max;
 	int32_t priority;
+	uint32_t account;          /* WZ_ID_NONE while there are no queues */
 	uint32_t head, tail, n;    /* waiting jobs */
 	uint32_t active_at;        /* place in `active`, WZ_ID_NONE when empty */
 	uint32_t next_same_hash;
@@ -100,7 +106,10 @@ struct wz_class {
 	uint8_t never_blocks;
 	/* scratch of one decide */
 	uint32_t cursor;
-	bool blocked;
+	uint64_t share;            /* of its user */
+	bool blocked, planning;    /* planning: one did not start, for `why`; others only if it was for its time */
+	uint8_t why;
+	uint32_t failed;           /* the shortest that did not for its time, WZ_ID_NONE */
 };
 struct wz_order {
 	struct wz_class *cls;
@@ -112,7 +121,7 @@ struct wz_order {
 	uint32_t n_heap, heap_cap;
 	uint64_t waiting;
 };
-int wz_order_class(struct wz_core *c, const struct wz_class *key, uint32_t *ret); /* of its first six fields */
+int wz_order_class(struct wz_core *c, const struct wz_class *key, uint32_t *ret); /* of its first seven fields */
 void wz_order_add(struct wz_core *c, uint32_t slot);    /* cannot fail: room was made by wz_order_class */
 void wz_order_remove(struct wz_core *c, uint32_t slot);
 void wz_order_begin(struct wz_core *c, bool go_on);     /* cursors to the heads, or to where the last step paused */
@@ -124,6 +133,7 @@ struct wz_ledger {
 	struct wz_undo *undo;
 	uint32_t n_undo, undo_cap;
 	bool open;                 /* a transaction is open: changes are logged */
+	bool trial;                /* from begin to end, also while it rolls back: nothing of it is history */
 };
 int wz_ledger_reserve(struct wz_core *c, uint32_t changes);  /* -ENOMEM: makes room in the undo log */
 void wz_ledger_take(struct wz_core *c, uint32_t task, const struct wz_place *p);
@@ -242,6 +252,18 @@ enum wz_reason wz_assemble(struct wz_core *c, uint32_t slot, struct wz_plan *pla
 /* Places tasks that a running job misses, up to its maximum, with the others as far as they must stay together; returns
  * how many. */
 uint32_t wz_assemble_more(struct wz_core *c, uint32_t slot, struct wz_plan *plan, struct wz_rng *rng, int *ret_err);
+/* ---- running jobs that want attention, in one decision (attend.c) ---- */
+struct wz_attention {
+	uint32_t *slot, n;        /* by priority, then submit order */
+	uint32_t broken, growing; /* how far each of the two kinds was served */
+	uint64_t work;            /* spent on them: not taken from what waiting jobs may use */
+};
+struct wz_attention wz_attend_begin(struct wz_core *c);
+/* Places what is missing: of gangs below their minimum from this priority up, which go before waiting jobs of their
+ * priority since they hold what they cannot use; and of those that could grow above the other, which go after. */
+int wz_attend_serve(struct wz_core *c, struct wz_attention *a, int64_t broken_from, int64_t growing_above,
+                    uint64_t budget, struct wz_plan *plan, struct wz_rng *rng);
+int wz_attend_resizes(struct wz_core *c, const struct wz_attention *a, struct wz_plan *plan); /* how many each has after it */
 /* How many tasks of its minimum the best single place that it may stay together in could hold, and that place's name. */
 uint32_t wz_assemble_best_place(struct wz_core *c, uint32_t slot, struct wz_str *ret_name, int *ret_err);
 int wz_plan_add(struct wz_plan *p, const struct wz_effect *e);
@@ -274,6 +296,11 @@ struct wz_core {
 	uint32_t epoch;            /* counts changes of scores */
 	bool facts_changed;        /* supply changed: prepare at the next STEP */
 	struct wz_inflight inflight;
+	struct wz_queues queues;
+	struct wz_reservations reservations;
+	struct wz_gate gate;       /* of one decide */
+	struct wz_future future;   /* of one decide, or of one question */
+	struct wz_starts starts;
 	uint32_t *stop_wanted;     /* tasks that need a STOP */
 	uint32_t n_stop, stop_cap;
 	/* caches */

@@ -63,133 +63,100 @@ static int propose_explain(struct wz_core *c, const struct wz_class *k, enum wz_
 	return k->reason == why ? 0 : wz_plan_add(plan, &e);
 }
 
-/* ---- running jobs that miss tasks, have too many, or do not know how many they have ---- */
-
-/* Those, by priority and then submit order, as decide goes through them. */
-struct attention {
-	uint32_t *slot, n;
-	uint32_t broken, growing; /* how far each of the two kinds was served */
-	uint64_t work; /* spent on them: not taken from what waiting jobs may use */
-};
-
-static bool job_before(const struct wz_core *c, uint32_t x, uint32_t y)
+/* May it be looked at, and does it fit? */
+static enum wz_reason try_job(
+        struct wz_core *c, uint32_t slot, struct wz_plan *plan, struct wz_rng *rng, int *ret_err)
 {
-	const struct wz_job *a = &c->jobs.job[x], *b = &c->jobs.job[y];
+	bool ruled = c->queues.n && c->jobs.job[slot].account != WZ_ID_NONE;
 
-	return a->priority != b->priority ? a->priority > b->priority : a->seq < b->seq;
+	*ret_err = 0;
+	if (ruled || c->gate.on)
+		wz_gate_job(c, slot);
+	if (ruled && wz_quota_quick(c, slot, &c->gate.denied))
+		return (enum wz_reason)c->gate.denied.reason;
+	return wz_assemble(c, slot, plan, rng, ret_err);
 }
 
-static void sift_job(const struct wz_core *c, uint32_t *a, uint32_t n, uint32_t at)
+/* A job of a class that does not fit is promised a start, and the class goes on with its next one: in its turn. False:
+ * no more are. */
+static bool promise_start(struct wz_core *c, struct wz_class *k, int *ret_err)
 {
-	for (;;) {
-		uint32_t kid = 2 * at + 1, x = a[at];
-		if (kid >= n)
-			return;
-		if (kid + 1 < n && job_before(c, a[kid], a[kid + 1]))
-			kid++;
-		if (!job_before(c, x, a[kid]))
-			return;
-		a[at] = a[kid];
-		a[kid] = x;
-		at = kid;
-	}
+	uint64_t start;
+
+	if (c->queues.n == 0 || c->future.planned >= c->queues.q[0].rules.reserve ||
+	        (c->future.planned && c->future.work > WZ_PLAN_WORK_MAX))
+		return false;
+	if (!c->future.on)
+		*ret_err = wz_future_begin(c, NULL, NULL);
+	if (*ret_err == 0)
+		*ret_err = wz_future_plan(c, k->cursor, wz_job_length(c, k->cursor), true, &start);
+	return *ret_err == 0;
 }
 
-/* The order of the list is no state: it is sorted where it lies. */
-static struct attention attention_of(struct wz_core *c)
+static bool for_want_of_room(enum wz_reason why)
 {
-	struct attention a = {.slot = c->attention, .n = c->n_attention};
-
-	for (uint32_t i = a.n / 2; i-- > 0;)
-		sift_job(c, a.slot, a.n, i);
-	for (uint32_t end = a.n; end > 1; end--) {
-		uint32_t x = a.slot[0];
-		a.slot[0] = a.slot[end - 1];
-		a.slot[end - 1] = x;
-		sift_job(c, a.slot, end - 1, 0);
-	}
-	for (uint32_t i = 0; i < a.n; i++)
-		c->jobs.job[a.slot[i]].attention_at = i;
-	return a;
+	return why == WZ_REASON_RESOURCES || why == WZ_REASON_GANG || why == WZ_REASON_RESERVED;
 }
 
-static int place_more(struct wz_core *c, struct attention *a, uint32_t slot, bool broken, uint64_t budget,
-        struct wz_plan *plan, struct wz_rng *rng)
+/* What held `failed` back depends on how long a job runs and on whose it is: may `slot`, of the same class, do better? */
+static bool may_do_better(const struct wz_core *c, uint32_t failed, uint32_t slot)
 {
-	const struct wz_job *j = &c->jobs.job[slot];
-	uint64_t before = plan->work;
-	int r = 0;
+	const struct wz_job *a = &c->jobs.job[failed], *b = &c->jobs.job[slot];
 
-	if (wz_job_live(j) >= j->tasks_max || (j->done && !j->below) || (j->below != 0) != broken)
-		return 0;
-	if (budget && a->work >= budget) {
-		plan->complete = false;
-		return 0;
-	}
-	plan->work++;
-	(void)wz_assemble_more(c, slot, plan, rng, &r);
-	a->work += plan->work - before;
+	return wz_job_length(c, slot) < wz_job_length(c, failed) ||
+	       (c->reservations.n && (a->user != b->user || a->queue != b->queue));
+}
+
+/* The job at the class's cursor did not start. Only a shorter one may go on in its place, and the rest are promised starts,
+ * in their turns; else the class is done. */
+static int hold_back(struct wz_core *c, struct wz_class *k, bool tried, enum wz_reason why, struct wz_plan *plan)
+{
+	int r = k->planning ? 0 : propose_explain(c, k, why, plan);
+	bool promised;
+
+	if (tried && (why == WZ_REASON_RESERVED || why == WZ_REASON_BUDGET))
+		k->failed = k->cursor;
+	promised = r == 0 && for_want_of_room(why) && promise_start(c, k, &r);
+	k->planning = true;
+	k->why = (uint8_t)why;
+	if (promised || k->failed != WZ_ID_NONE)
+		k->cursor = c->jobs.job[k->cursor].next;
+	else
+		k->blocked = true;
 	return r;
 }
 
-/* A broken gang goes before the waiting jobs of its priority, since it holds what it cannot use; one that could grow goes
- * after them. */
-static int serve_running(struct wz_core *c, struct attention *a, int64_t priority, uint64_t budget,
-        struct wz_plan *plan, struct wz_rng *rng)
+static bool worth_trying(const struct wz_core *c, const struct wz_class *k)
 {
-	int r = 0;
-
-	for (; r == 0 && a->broken < a->n && c->jobs.job[a->slot[a->broken]].priority >= priority; a->broken++)
-		r = place_more(c, a, a->slot[a->broken], true, budget, plan, rng);
-	for (; r == 0 && a->growing < a->n && c->jobs.job[a->slot[a->growing]].priority > priority; a->growing++)
-		r = place_more(c, a, a->slot[a->growing], false, budget, plan, rng);
-	return r;
-}
-
-/* How many tasks each of them has after this plan. */
-static int propose_resizes(struct wz_core *c, const struct attention *a, struct wz_plan *plan)
-{
-	for (uint32_t i = 0; i < a->n; i++) {
-		const struct wz_job *j = &c->jobs.job[a->slot[i]];
-		uint32_t n = wz_job_live(j);
-		struct wz_effect e = {.kind = WZ_EF_RESIZE,
-		        .id = c->next_effect + plan->n,
-		        .job = j->number,
-		        .attempt = j->attempt,
-		        .deadline_us = UINT64_MAX};
-		for (uint32_t k = 0; k < plan->n; k++)
-			n += plan->effect[k].kind == WZ_EF_START && plan->effect[k].job == j->number;
-		e.task = n > j->tasks_max ? j->tasks_max : n;
-		if (e.task != j->told || n > j->tasks_max) {
-			int r = wz_plan_add(plan, &e);
-			if (r < 0)
-				return r;
-		}
-	}
-	return 0;
+	return !k->planning || (k->failed != WZ_ID_NONE && may_do_better(c, k->failed, k->cursor));
 }
 
 static int place_waiting(struct wz_core *c, uint64_t budget, struct wz_plan *plan)
 {
+	struct wz_attention a = wz_attend_begin(c);
 	struct wz_rng rng;
 	uint32_t id;
-
-	struct attention a = attention_of(c);
+	int r = 0;
 
 	wz_rng_seed(&rng, wz_hash_u64(c->seed, c->step));
 	wz_order_begin(c, budget != 0);
-	while ((id = wz_order_next(c)) != WZ_ID_NONE) {
+	if (c->queues.n && a.n) /* the order is not one of priorities: broken gangs first, growth last */
+		r = wz_attend_serve(c, &a, INT64_MIN, INT64_MAX, budget, plan, &rng);
+	while (r == 0 && (id = wz_order_next(c)) != WZ_ID_NONE) {
 		struct wz_class *k = &c->order.cls[id];
 		enum wz_reason why;
-		int r;
+		bool try;
 
-		if (a.n && (r = serve_running(c, &a, k->priority, budget, plan, &rng)) < 0)
+		if (a.n && c->queues.n == 0)
+			r = wz_attend_serve(c, &a, k->priority, k->priority, budget, plan, &rng);
+		if (r < 0)
 			return r;
 		if (budget && plan->work - a.work >= budget) {
 			r = propose_pause(c, k, plan);
-			return r < 0 ? r : propose_resizes(c, &a, plan);
+			return r < 0 ? r : wz_attend_resizes(c, &a, plan);
 		}
-		why = wz_assemble(c, k->cursor, plan, &rng, &r);
+		try = worth_trying(c, k);
+		why = try ? try_job(c, k->cursor, plan, &rng, &r) : (enum wz_reason)k->why;
 		if (r < 0)
 			return r;
 		plan->work++;
@@ -197,16 +164,11 @@ static int place_waiting(struct wz_core *c, uint64_t budget, struct wz_plan *pla
 			k->cursor = c->jobs.job[k->cursor].next;
 			continue;
 		}
-		k->blocked = true;
-		r = propose_explain(c, k, why, plan);
-		if (r < 0)
-			return r;
+		r = hold_back(c, k, try, why, plan);
 	}
-	if (a.n) {
-		int r = serve_running(c, &a, INT64_MIN, budget, plan, &rng);
-		return r < 0 ? r : propose_resizes(c, &a, plan);
-	}
-	return 0;
+	if (r == 0 && a.n)
+		r = wz_attend_serve(c, &a, INT64_MIN, INT64_MIN, budget, plan, &rng);
+	return r < 0 || !a.n ? r : wz_attend_resizes(c, &a, plan);
 }
 
 int wz_core_decide(struct wz_core *c, uint64_t budget, struct wz_plan *plan, struct wz_err *err)
@@ -224,7 +186,11 @@ int wz_core_decide(struct wz_core *c, uint64_t budget, struct wz_plan *plan, str
 		r = propose_stops(c, plan);
 	if (r == 0) {
 		wz_ledger_begin(c);
-		r = place_waiting(c, budget, plan);
+		r = wz_gate_begin(c);
+		if (r == 0)
+			r = place_waiting(c, budget, plan);
+		c->gate.slot = WZ_ID_NONE;
+		c->gate.on = c->future.on = false;
 		wz_ledger_end(c);
 	}
 	if (r < 0) {

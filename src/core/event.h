@@ -100,6 +100,7 @@ struct wz_ev_submit {
 	int32_t priority;
 	const struct wz_profile *profile; /* with sets: time, kind, preempt, repair and link=node|rack of the whole */
 	bool held;
+	uint64_t p50_us, p80_us, p95_us; /* predicted run time: quantiles that do not fall; 0: not known (all or none) */
 	struct wz_str constraint;         /* constraint.h; empty: none */
 	uint32_t n_labels;
 	const struct wz_label *label;     /* of each task; others' selectors look at them */
@@ -151,7 +152,8 @@ struct wz_event {
 		struct { uint64_t effect; uint32_t reason; } effect; /* CONFIRMED, REFUSED */
 		struct { struct wz_str name; } policy;      /* as wz_core_options.policy */
 		struct { uint32_t n; const struct wz_profile *profile; const uint32_t *weight; } workload;
-		struct { struct wz_str name; } named;       /* sites, queues, reservations, offers: by name until decided on */
+		struct { struct wz_str name, text; } rules; /* QUEUE_*, RESERVATION_*: text as of core/queue.h */
+		struct { struct wz_str name; } named;       /* sites, offers: by name until decided on */
 	} u;
 };
 

@@ -373,7 +373,8 @@ static int plan_resize(
 	        .gang = j->gang,
 	        .tasks_min = min,
 	        .tasks_max = max,
-	        .priority = j->priority};
+	        .priority = j->priority,
+	        .account = j->account};
 	if (j->gang) {
 		r = resized_gang(c, j, e, &key->gang, err);
 		if (r < 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which waiting job is looked at next: higher priority first, then submit order. Today's rule is here alone; the quota
- * tree will replace `before`. */
+/* Which waiting job is looked at next: higher priority first, then submit order. That is the rule while
+ * there are no queues; with them, wz_tree_next says which class is next (tree.c). */
 #include "core/core_int.h"
 
 #include "base/check.h"
@@ -10,13 +10,14 @@ static uint64_t class_hash(const struct wz_class *k)
 {
 	uint64_t h = wz_hash_u64(wz_mix64((uint64_t)k->shape << 32 | (uint32_t)k->priority),
 	        (uint64_t)k->tasks_min << 32 | k->tasks_max);
-	return wz_hash_u64(h, (uint64_t)k->between << 32 | k->gang);
+	return wz_hash_u64(wz_hash_u64(h, (uint64_t)k->between << 32 | k->gang), k->account);
 }
 
 static bool same_class(const struct wz_class *a, const struct wz_class *b)
 {
 	return a->shape == b->shape && a->between == b->between && a->gang == b->gang &&
-	       a->tasks_min == b->tasks_min && a->tasks_max == b->tasks_max && a->priority == b->priority;
+	       a->tasks_min == b->tasks_min && a->tasks_max == b->tasks_max && a->priority == b->priority &&
+	       a->account == b->account;
 }
 
 int wz_order_class(struct wz_core *c, const struct wz_class *key, uint32_t *ret)
@@ -38,6 +39,8 @@ int wz_order_class(struct wz_core *c, const struct wz_class *key, uint32_t *ret)
 		r = wz_grow(&c->mem, &o->active, &o->active_cap, id + 1, sizeof(*o->active));
 	if (r == 0)
 		r = wz_grow(&c->mem, &o->heap, &o->heap_cap, id + 1, sizeof(*o->heap));
+	if (r == 0 && key->account != WZ_ID_NONE)
+		r = wz_grow(&c->mem, &c->queues.heap, &c->queues.heap_cap, id + 1, sizeof(*c->queues.heap));
 	if (r == 0)
 		r = wz_map_put(&o->by_hash, h, id);
 	if (r < 0)
@@ -48,6 +51,7 @@ int wz_order_class(struct wz_core *c, const struct wz_class *key, uint32_t *ret)
 	        .tasks_min = key->tasks_min,
 	        .tasks_max = key->tasks_max,
 	        .priority = key->priority,
+	        .account = key->account,
 	        .head = WZ_ID_NONE,
 	        .tail = WZ_ID_NONE,
 	        .active_at = WZ_ID_NONE,
@@ -142,14 +146,15 @@ static void sift_down(struct wz_core *c, uint32_t at)
 
 void wz_order_begin(struct wz_core *c, bool go_on)
 {
-	bool resumed = go_on && c->pause.step && c->pause.step + 1 == c->step;
+	bool resumed = go_on && c->queues.n == 0 && c->pause.step && c->pause.step + 1 == c->step;
 	struct wz_order *o = &c->order;
 
 	o->n_heap = 0;
 	for (uint32_t i = 0; i < o->n_active; i++) {
 		struct wz_class *k = &o->cls[o->active[i]];
 		k->cursor = k->head;
-		k->blocked = false;
+		k->blocked = k->planning = false;
+		k->failed = WZ_ID_NONE;
 		if (resumed && k->priority >= c->pause.priority)
 			while (k->cursor != WZ_ID_NONE &&
 			        (k->priority > c->pause.priority || c->jobs.job[k->cursor].seq < c->pause.seq))
@@ -157,8 +162,11 @@ void wz_order_begin(struct wz_core *c, bool go_on)
 		if (k->cursor != WZ_ID_NONE)
 			o->heap[o->n_heap++] = o->active[i];
 	}
-	for (uint32_t i = o->n_heap / 2; i-- > 0;)
-		sift_down(c, i);
+	if (c->queues.n)
+		wz_tree_begin(c);
+	else
+		for (uint32_t i = o->n_heap / 2; i-- > 0;)
+			sift_down(c, i);
 }
 
 /* Only the class that was returned last can have moved on since: it is on top. */
@@ -166,6 +174,8 @@ uint32_t wz_order_next(struct wz_core *c)
 {
 	struct wz_order *o = &c->order;
 
+	if (c->queues.n)
+		return wz_tree_next(c);
 	if (o->n_heap && (o->cls[o->heap[0]].blocked || o->cls[o->heap[0]].cursor == WZ_ID_NONE))
 		o->heap[0] = o->heap[--o->n_heap];
 	if (o->n_heap == 0)

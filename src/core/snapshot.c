@@ -20,14 +20,14 @@
 #include <string.h>
 
 #define MAGIC "WZCORE"
-#define VERSION 2u /* 2: constraints, labels, budgets, sets, another number of tasks */
+#define VERSION 2u /* 1: without queues, reservations, constraints, labels, budgets, sets, another number of tasks */
 #define BYTE_ORDER_MARK 0x01020304u /* of the policy state, which is opaque */
 
 struct io {
 	struct wz_buf *out; /* writing, else NULL */
 	const unsigned char *p, *end; /* reading */
 	const char *bad; /* reading: what is wrong; sticky */
-	uint64_t version; /* of what is read; writing: VERSION */
+	uint64_t version; /* reading: of the bytes; writing: VERSION */
 };
 
 static void fail(struct io *x, const char *what)
@@ -285,6 +285,7 @@ static void io_node(struct io *x, struct node_record *r)
 
 struct job_record {
 	struct wz_str user, queue;
+	uint32_t leaf; /* 1 + its queue of the tree; 0: none */
 	uint8_t reason;
 	bool limited, repairing;
 	uint64_t limit_due, repair_due;
@@ -347,10 +348,15 @@ static void io_job(struct io *x, struct wz_job *j, struct job_record *r)
 	        "a job's numbers are out of range");
 	want(x, r->reason == 0 || j->state == WZ_JOB_WAITING, "a job that does not wait has a reason");
 	want(x, !r->limited || j->state >= WZ_JOB_STARTING, "a job that waits has a time limit that runs");
-	if (x->version >= 2)
+	if (x->version >= 2) {
+		io_u32_max(x, &r->leaf, WZ_QUEUES_MAX);
+		io_u64(x, &j->started_us);
+		for (unsigned i = 0; i < 3; i++)
+			io_u64(x, &j->predict[i]);
 		io_job_more(x, j, r);
-	else
+	} else {
 		j->n_tasks = j->tasks_max;
+	}
 	io_u32_max(x, &r->n_done, j->n_tasks); /* the tasks that are done; their indices follow */
 }
 
@@ -580,6 +586,67 @@ static void write_nodes(struct io *x, const struct wz_core *c)
 	}
 }
 
+static void io_u128(struct io *x, unsigned __int128 *v)
+{
+	uint64_t lo = (uint64_t)*v, hi = (uint64_t)(*v >> 64);
+
+	io_u64(x, &lo);
+	io_u64(x, &hi);
+	*v = (unsigned __int128)hi << 64 | lo;
+}
+
+static void io_past(struct io *x, struct wz_account *a)
+{
+	for (unsigned r = 0; r < WZ_SHARE_DIMS; r++)
+		io_i64(x, &a->past[r], 0, INT64_MAX);
+	io_u64(x, &a->past_ms);
+}
+
+static void write_queues(struct io *x, const struct wz_core *c)
+{
+	const struct wz_queues *t = &c->queues;
+	uint32_t n = t->n, n_acc = 0, n_res = c->reservations.n;
+	char text[WZ_RULES_TEXT_MAX];
+
+	io_u32(x, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		struct wz_queue q = t->q[i];
+		struct wz_account a = t->acc[q.account];
+		struct wz_str name = name_of(c, q.name), rules;
+		struct wz_buf b;
+		wz_buf_init_fixed(&b, text, sizeof(text));
+		wz_queue_rules_format(&q.rules, &b);
+		rules = wz_buf_str(&b);
+		io_str(x, &name);
+		io_str(x, &rules);
+		io_u128(x, &q.spent);
+		io_u128(x, &q.spent_money);
+		io_past(x, &a);
+	}
+	for (uint32_t i = 0; i < t->n_acc; i++)
+		n_acc += t->acc[i].user != WZ_ID_NONE && wz_account_matters(&t->acc[i]);
+	io_u32(x, &n_acc);
+	for (uint32_t i = 0; i < t->n_acc; i++) {
+		struct wz_account a = t->acc[i];
+		struct wz_str user = a.user == WZ_USER_NOBODY ? WZ_STR("") : name_of(c, a.user);
+		if (a.user == WZ_ID_NONE || !wz_account_matters(&a))
+			continue;
+		io_u32(x, &a.queue);
+		io_str(x, &user);
+		io_past(x, &a);
+	}
+	io_u32(x, &n_res);
+	for (uint32_t i = 0; i < n_res; i++) {
+		struct wz_str name = name_of(c, c->reservations.r[i].name), rules;
+		struct wz_buf b;
+		wz_buf_init_fixed(&b, text, sizeof(text));
+		wz_reservation_text(c, i, &b);
+		rules = wz_buf_str(&b);
+		io_str(x, &name);
+		io_str(x, &rules);
+	}
+}
+
 /* A placed or done task is usually of the job's attempt, another of none yet. */
 static uint32_t usual_attempt(const struct wz_job *j, const struct wz_task *t)
 {
@@ -596,6 +663,7 @@ static void write_jobs(struct io *x, const struct wz_core *c, const uint32_t *sl
 		struct job_record r = {.user = name_of(c, j.user),
 		        .queue = name_of(c, j.queue),
 		        .n_done = j.done,
+		        .leaf = j.account == WZ_ID_NONE ? 0 : 1 + c->queues.acc[j.account].queue,
 		        .limited = limit != WZ_ID_NONE,
 		        .repairing = repair != WZ_ID_NONE};
 		for (uint32_t t = 0; t < j.n_tasks; t++) {
@@ -746,6 +814,7 @@ int wz_core_export(const struct wz_core *c, struct wz_buf *b, struct wz_err *err
 	write_gangs(&x, c);
 	write_budgets(&x, c);
 	write_nodes(&x, c);
+	write_queues(&x, c);
 	write_jobs(&x, c, slot, n);
 	write_tasks(&x, c, slot + c->jobs.n);
 	io_str(&x, &policy);
@@ -1139,6 +1208,88 @@ static int intern(struct wz_core *c, struct wz_str s, uint32_t *ret)
 	return s.len ? wz_strtab_add(&c->model.names, s, ret) : 0;
 }
 
+static void read_one_queue(struct import *m)
+{
+	struct wz_core *c = m->c;
+	struct wz_str name = {0}, rules = {0};
+	unsigned __int128 spent = 0, money = 0;
+	struct wz_account a = {0};
+	int r;
+
+	io_str(&m->x, &name);
+	io_str(&m->x, &rules);
+	io_u128(&m->x, &spent);
+	io_u128(&m->x, &money);
+	io_past(&m->x, &a);
+	want(&m->x, a.past_ms <= c->now_us / 1000, "an account is of the future");
+	if (!ok(m))
+		return;
+	r = wz_queues_restore(c, name, rules, NULL);
+	if (r == -EINVAL)
+		fail(&m->x, "a queue's name or rules are not such");
+	else
+		m->r = r;
+	if (!ok(m))
+		return;
+	c->queues.q[c->queues.n - 1].spent = spent;
+	c->queues.q[c->queues.n - 1].spent_money = money;
+	memcpy(c->queues.acc[c->queues.n_acc - 1].past, a.past, sizeof(a.past));
+	c->queues.acc[c->queues.n_acc - 1].past_ms = a.past_ms;
+}
+
+static void read_one_account(struct import *m)
+{
+	struct wz_core *c = m->c;
+	struct wz_account a = {0}, *at;
+	struct wz_str user = {0};
+	uint32_t id = 0;
+
+	io_u32(&m->x, &a.queue);
+	io_str(&m->x, &user);
+	io_past(&m->x, &a);
+	want(&m->x, a.queue < c->queues.n && a.past_ms <= c->now_us / 1000,
+	        "an account is of no queue, or of the future");
+	if (!ok(m) || (m->r = intern(c, user, &a.user)) < 0)
+		return;
+	m->r = wz_account_make(c, a.queue, a.user == WZ_ID_NONE ? WZ_USER_NOBODY : a.user, &id);
+	if (!ok(m))
+		return;
+	at = &c->queues.acc[id];
+	memcpy(at->past, a.past, sizeof(a.past));
+	at->past_ms = a.past_ms;
+}
+
+static void read_queues(struct import *m)
+{
+	uint32_t n = 0, n_acc = 0, n_res = 0;
+	int r;
+
+	if (m->x.version < 2)
+		return;
+	io_count(&m->x, &n, WZ_QUEUES_MAX, 10);
+	for (uint32_t i = 0; ok(m) && i < n; i++)
+		read_one_queue(m);
+	r = ok(m) ? wz_queues_restored(m->c) : 0;
+	if (r == -EINVAL)
+		fail(&m->x, "the queues are not a tree");
+	else if (r < 0)
+		m->r = r;
+	io_count(&m->x, &n_acc, WZ_ACCOUNTS_MAX, 6);
+	for (uint32_t i = 0; ok(m) && i < n_acc; i++)
+		read_one_account(m);
+	io_count(&m->x, &n_res, WZ_RESERVATIONS_MAX, 2);
+	for (uint32_t i = 0; ok(m) && i < n_res; i++) {
+		struct wz_str name = {0}, rules = {0};
+		io_str(&m->x, &name);
+		io_str(&m->x, &rules);
+		r = ok(m) ? wz_reservation_restore(m->c, name, rules, NULL) : 0;
+		if (r == -EINVAL)
+			fail(&m->x, "a reservation's name or rules are not such");
+		else if (r < 0)
+			m->r = r;
+	}
+}
+
 /* Attempts of tasks that are not the usual ones; those are set when the placed tasks are known. */
 static void read_attempts(struct import *m, const struct wz_job *j, uint32_t n)
 {
@@ -1175,19 +1326,26 @@ static void read_job(struct import *m, uint32_t at, uint64_t *last_seq)
 	                (r.n_tasks == c->gangs.gang[r.gang].slots && r.tasks_min == c->gangs.gang[r.gang].min &&
 	                        r.tasks_max == c->gangs.gang[r.gang].max),
 	        "a job's numbers are not those of its gang");
+	want(&m->x, extra.leaf <= c->queues.n && (extra.leaf == 0 || c->queues.q[extra.leaf - 1].n_children == 0),
+	        "a job's queue is not there, or not a leaf");
 	if (!ok(m))
 		return;
 	*last_seq = r.seq;
-	m->r = wz_order_class(c,
-	        &(struct wz_class){.shape = r.shape,
-	                .between = r.between,
-	                .gang = r.gang,
-	                .tasks_min = r.tasks_min,
-	                .tasks_max = r.tasks_max,
-	                .priority = r.priority},
-	        &class_id);
+	m->r = intern(c, extra.user, &r.user);
+	r.account = WZ_ID_NONE;
+	if (m->r == 0 && extra.leaf)
+		m->r = wz_account_make(
+		        c, extra.leaf - 1, r.user == WZ_ID_NONE ? WZ_USER_NOBODY : r.user, &r.account);
 	if (m->r == 0)
-		m->r = intern(c, extra.user, &r.user);
+		m->r = wz_order_class(c,
+		        &(struct wz_class){.shape = r.shape,
+		                .between = r.between,
+		                .gang = r.gang,
+		                .tasks_min = r.tasks_min,
+		                .tasks_max = r.tasks_max,
+		                .priority = r.priority,
+		                .account = r.account},
+		        &class_id);
 	if (m->r == 0)
 		m->r = intern(c, extra.queue, &r.queue);
 	if (m->r == 0)
@@ -1311,8 +1469,10 @@ static void read_jobs(struct import *m)
 	if (!ok(m))
 		return;
 	io_count(&m->x, &n_tasks, UINT32_MAX / 4, 10);
+	c->ledger.trial = true; /* no time passes while tasks take what they hold */
 	for (uint32_t i = 0; ok(m) && i < n_tasks; i++)
 		read_task(m);
+	c->ledger.trial = false;
 	if (!ok(m))
 		return;
 	for (uint32_t i = 0; i < m->n_jobs; i++)
@@ -1323,6 +1483,8 @@ static void read_jobs(struct import *m)
 			wz_ledger_observe(c, i);
 	if (ok(m))
 		read_stops(m);
+	if (ok(m))
+		wz_queues_recount(c);
 	for (uint32_t i = 0; ok(m) && i < m->n_jobs; i++) {
 		struct wz_job *j = &c->jobs.job[i];
 		for (uint32_t t = j->first_task; t < j->first_task + j->n_tasks; t++) {
@@ -1425,6 +1587,8 @@ static void read_all(struct import *m, const struct wz_core_options *o)
 		read_budgets(m);
 	if (ok(m))
 		read_nodes(m);
+	if (ok(m))
+		read_queues(m);
 	if (ok(m))
 		read_jobs(m);
 	if (ok(m))

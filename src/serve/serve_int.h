@@ -175,6 +175,9 @@ void conf_audit(void *ctx, const struct wz_api_audit *a);
 void conf_tell(struct serve *s, const struct news *n); /* notifications */
 int keep_begin(struct serve *s);
 void op_reload(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);
+void op_doctor(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq); /* checkup.c */
+int serve_metrics(struct serve *s);
+void serve_collect(void *ctx, struct wz_metrics *m);
 void op_audit_list(void *ctx, struct wz_api_call *c, const struct wz_api_audit_query *rq);
 
 /* jobs.c, show.c, logs.c */
