@@ -511,10 +511,10 @@ static void count_demand(struct wz_core *c, wz_shape_id shape, uint32_t tasks)
 static int on_submitted(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
 {
 	const struct wz_ev_submit *s = &e->u.submit;
-	uint32_t slot, class_id, user = WZ_ID_NONE, queue = WZ_ID_NONE, account = WZ_ID_NONE, n;
+	uint32_t slot, class_id, user = WZ_ID_NONE, queue = WZ_ID_NONE, account = WZ_ID_NONE;
 	const struct wz_set *set;
-	struct wz_job *j, f = {0};
-	struct wz_set one;
+	struct wz_job_asks f = {0};
+	struct wz_job *j;
 	int r = check_submit(c, s, err);
 
 	if (r < 0)
@@ -576,8 +576,10 @@ static int on_submitted(struct wz_core *c, const struct wz_event *e, struct wz_e
 		wz_order_add(c, slot);
 	wz_job_expect(c, slot, 1);
 	wz_job_rehash(c, slot);
-	set = wz_job_sets(c, j, &one, &n);
-	for (uint32_t i = 0; i < n; i++)
+	if (!j->gang)
+		count_demand(c, (wz_shape_id){j->shape}, j->tasks_max);
+	set = &c->gangs.set[c->gangs.gang[j->gang].first_set];
+	for (uint32_t i = 0; j->gang && i < c->gangs.gang[j->gang].n_sets; i++)
 		count_demand(c, (wz_shape_id){set[i].shape}, set[i].max);
 	return 0;
 }

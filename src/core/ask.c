@@ -94,9 +94,9 @@ bool wz_between_begin(const struct wz_core *c, uint32_t between, struct wz_betwe
 	const struct wz_asked *a = &b->asked[between];
 	bool near = false, found = false, all_self = true;
 
-	*ret = (struct wz_between_look){.c = c, .k = &b->constraint[a->constraint], .set = &b->labelset[a->labels]};
-	if (!ret->k->between && ret->set->n_apart == 0)
+	if (!b->constraint[a->constraint].between && b->labelset[a->labels].n_apart == 0)
 		return false;
+	*ret = (struct wz_between_look){.c = c, .k = &b->constraint[a->constraint], .set = &b->labelset[a->labels]};
 	ret->tally = b->n_tallies ? &b->tally[b->first_tally[a->constraint]] : NULL;
 	for (uint32_t i = 0; i < ret->k->n_term; i++) {
 		const struct wz_term *t = &ret->k->term[i];

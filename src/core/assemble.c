@@ -123,7 +123,7 @@ static bool place_one(struct assembly *a, const struct wz_set *s, struct local *
 	uint32_t at = 0, node;
 
 	if (a->n == WZ_ID_NONE) {
-		node = wz_gate_best(a->c, a->slot, s, a->rng);
+		node = wz_gate_best(a->c, a->slot, s->shape, s->between, a->rng);
 	} else {
 		at = best_in_group(a, s, l);
 		node = at == WZ_ID_NONE ? WZ_ID_NONE : a->node[at];
@@ -334,50 +334,70 @@ static void add_levels(const struct wz_core *c, const struct wz_constraint *k, b
 		}
 }
 
-static struct levels levels_of(const struct wz_core *c, const struct wz_job *j)
+static void levels_of(const struct wz_core *c, const struct wz_job *j, struct levels *v)
 {
 	const struct wz_gang *g = &c->gangs.gang[j->gang];
 	const struct wz_shape *s = &c->shapes.shape[j->shape];
 	uint8_t link = j->gang ? g->link : s->link, preferred = j->gang ? g->link_preferred : s->link_preferred;
 	uint32_t asked = j->gang ? g->constraint : c->between.asked[j->between].constraint;
 	bool linked = link == WZ_LINK_NODE || link == WZ_LINK_RACK;
-	struct levels v = {.n = 0};
 
+	v->n = 0;
+	v->required = false;
 	if (j->tasks_max < 2)
-		return v;
-	add_levels(c, &c->between.constraint[asked], false, &v);
+		return;
+	add_levels(c, &c->between.constraint[asked], false, v);
 	if (linked) {
-		v.topo[v.n++] = link == WZ_LINK_RACK ? WZ_TOPO_RACK : WZ_ID_NONE;
-		v.required = !preferred;
+		v->topo[v->n++] = link == WZ_LINK_RACK ? WZ_TOPO_RACK : WZ_ID_NONE;
+		v->required = !preferred;
 	}
-	add_levels(c, &c->between.constraint[asked], true, &v);
-	return v;
+	add_levels(c, &c->between.constraint[asked], true, v);
 }
 
 /* No task at all fits: for want of room, or of what the tasks elsewhere allow. */
-static enum wz_reason none_fits(struct assembly *a)
+static enum wz_reason none_fits(struct wz_core *c, const struct wz_set *set, uint32_t n, struct wz_rng *rng)
 {
 	struct wz_between_look asked;
 	int64_t preference;
 	uint32_t node;
 
-	for (uint32_t i = 0; i < a->n_sets; i++) {
-		if (!wz_between_begin(a->c, a->set[i].between, &asked))
+	for (uint32_t i = 0; i < n; i++) {
+		if (!wz_between_begin(c, set[i].between, &asked))
 			continue;
-		node = wz_index_best(a->c, a->set[i].shape, 0, a->rng);
+		node = wz_index_best(c, set[i].shape, 0, rng);
 		if (node != WZ_ID_NONE && wz_between_at(&asked, node, &preference) != WZ_REASON_NONE)
 			return wz_between_at(&asked, node, &preference);
 	}
 	return WZ_REASON_RESOURCES;
 }
 
+/* What most jobs are: one task. */
+static enum wz_reason assemble_one(
+        struct wz_core *c, uint32_t slot, struct wz_plan *plan, struct wz_rng *rng, int *ret_err)
+{
+	const struct wz_job *j = &c->jobs.job[slot];
+	uint32_t node = wz_gate_best(c, slot, j->shape, j->between, rng);
+
+	*ret_err = 0;
+	if (node == WZ_ID_NONE) {
+		struct wz_set one = {.shape = j->shape, .between = j->between};
+		return c->gate.slot == slot && c->gate.denied.reason ? (enum wz_reason)c->gate.denied.reason
+		                                                     : none_fits(c, &one, 1, rng);
+	}
+	*ret_err = place_task(c, slot, j->shape, 0, node, plan, rng);
+	return *ret_err < 0 ? WZ_REASON_RESOURCES : WZ_REASON_NONE;
+}
+
 enum wz_reason wz_assemble(struct wz_core *c, uint32_t slot, struct wz_plan *plan, struct wz_rng *rng, int *ret_err)
 {
-	struct levels v = levels_of(c, &c->jobs.job[slot]);
 	struct assembly a;
+	struct levels v;
 	uint64_t work = plan->work;
 	bool done = false;
 
+	if (c->jobs.job[slot].n_tasks == 1 && !c->jobs.job[slot].gang)
+		return assemble_one(c, slot, plan, rng, ret_err);
+	levels_of(c, &c->jobs.job[slot], &v);
 	begin(&a, c, slot, plan, rng);
 	for (uint32_t i = 0; i < v.n && !done && a.r == 0; i++)
 		done = place_together(&a, v.topo[i]);
@@ -390,7 +410,7 @@ enum wz_reason wz_assemble(struct wz_core *c, uint32_t slot, struct wz_plan *pla
 		return (enum wz_reason)c->gate.denied.reason;
 	if (v.required)
 		return WZ_REASON_GANG;
-	return plan->work > work ? WZ_REASON_GANG : none_fits(&a);
+	return plan->work > work ? WZ_REASON_GANG : none_fits(c, a.set, a.n_sets, rng);
 }
 
 /* ---- a running job that misses tasks ---- */
@@ -444,10 +464,11 @@ static uint32_t fill_up(struct assembly *a)
 
 uint32_t wz_assemble_more(struct wz_core *c, uint32_t slot, struct wz_plan *plan, struct wz_rng *rng, int *ret_err)
 {
-	struct levels v = levels_of(c, &c->jobs.job[slot]);
 	uint32_t seat = seat_of(c, &c->jobs.job[slot]), n = 0;
 	struct assembly a;
+	struct levels v;
 
+	levels_of(c, &c->jobs.job[slot], &v);
 	begin(&a, c, slot, plan, rng);
 	for (uint32_t i = 0; i < v.n && a.r == 0; i++)
 		if (enter_place_of(&a, v.topo[i], seat))
@@ -463,8 +484,8 @@ uint32_t wz_assemble_more(struct wz_core *c, uint32_t slot, struct wz_plan *plan
 
 uint32_t wz_assemble_best_place(struct wz_core *c, uint32_t slot, struct wz_str *ret_name, int *ret_err)
 {
-	struct levels v = levels_of(c, &c->jobs.job[slot]);
-	uint32_t best = 0, topo = v.n ? v.topo[v.n - 1] : WZ_ID_NONE;
+	uint32_t best = 0, topo;
+	struct levels v;
 	struct wz_plan plan;
 	struct wz_rng rng;
 	struct assembly a;
@@ -472,8 +493,10 @@ uint32_t wz_assemble_best_place(struct wz_core *c, uint32_t slot, struct wz_str 
 
 	*ret_name = (struct wz_str){0};
 	*ret_err = 0;
+	levels_of(c, &c->jobs.job[slot], &v);
 	if (!v.required)
 		return 0;
+	topo = v.topo[v.n - 1];
 	wz_plan_init(&plan, &c->mem);
 	wz_rng_seed(&rng, c->seed);
 	begin(&a, c, slot, &plan, &rng);

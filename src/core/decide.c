@@ -133,11 +133,13 @@ static bool worth_trying(const struct wz_core *c, const struct wz_class *k)
 
 static int place_waiting(struct wz_core *c, uint64_t budget, struct wz_plan *plan)
 {
-	struct wz_attention a = wz_attend_begin(c);
+	struct wz_attention a = {.n = 0};
 	struct wz_rng rng;
 	uint32_t id;
 	int r = 0;
 
+	if (c->n_attention)
+		a = wz_attend_begin(c);
 	wz_rng_seed(&rng, wz_hash_u64(c->seed, c->step));
 	wz_order_begin(c, budget != 0);
 	if (c->queues.n && a.n) /* the order is not one of priorities: broken gangs first, growth last */

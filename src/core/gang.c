@@ -198,7 +198,7 @@ static int set_of(struct wz_core *c, const struct wz_ev_submit *s, const struct 
 	return r < 0 ? no_room(err, r) : 0;
 }
 
-static int gang_of(struct wz_core *c, const struct wz_ev_submit *s, struct wz_job *ret, struct wz_err *err)
+static int gang_of(struct wz_core *c, const struct wz_ev_submit *s, struct wz_job_asks *ret, struct wz_err *err)
 {
 	struct wz_set set[WZ_JOB_SETS_MAX];
 	struct wz_gang g = {.link = (uint8_t)s->profile->link, .link_preferred = s->profile->link_preferred};
@@ -237,27 +237,28 @@ static int gang_of(struct wz_core *c, const struct wz_ev_submit *s, struct wz_jo
 	return 0;
 }
 
-int wz_gang_of_submit(struct wz_core *c, const struct wz_ev_submit *s, struct wz_job *ret, struct wz_err *err)
+int wz_gang_of_submit(struct wz_core *c, const struct wz_ev_submit *s, struct wz_job_asks *ret, struct wz_err *err)
 {
 	uint32_t constraint = 0;
 	wz_shape_id shape;
-	int r = wz_profile_check(s->profile, err);
+	int r = 0;
 
-	if (r < 0)
-		return r;
 	if (s->n_sets)
 		return gang_of(c, s, ret, err);
-	r = ask_of(c, s->constraint, s->n_labels, s->label, &constraint, &ret->between, err);
-	if (r == 0)
-		r = check_levels(c, s->profile->link, s->profile->link_preferred, constraint, err);
+	*ret = (struct wz_job_asks){.tasks_min = s->profile->tasks_min,
+	        .tasks_max = s->profile->tasks_max,
+	        .n_tasks = s->profile->tasks_max};
+	if (s->n_labels || s->constraint.len) {
+		r = ask_of(c, s->constraint, s->n_labels, s->label, &constraint, &ret->between, err);
+		if (r == 0)
+			r = check_levels(c, s->profile->link, s->profile->link_preferred, constraint, err);
+	}
 	if (r < 0)
 		return r;
 	r = wz_shape_register(c, s->profile, constraint, &shape);
 	if (r < 0)
 		return no_room(err, r);
 	ret->shape = shape.v;
-	ret->tasks_min = s->profile->tasks_min;
-	ret->tasks_max = ret->n_tasks = s->profile->tasks_max;
 	return 0;
 }
 

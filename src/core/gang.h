@@ -52,9 +52,9 @@ const struct wz_set *wz_job_sets(
 /* Interns; of the gang only link, link_preferred and constraint are read, of the sets all but first. -ENOMEM, -E2BIG. */
 int wz_gang_intern(
         struct wz_core *c, const struct wz_gang *like, const struct wz_set *set, uint32_t n, uint32_t *ret);
-/* Checks and registers what a submission says of sets, labels and constraint. The job is filled in with shape, between,
- * gang, tasks_min, tasks_max, n_tasks. */
-int wz_gang_of_submit(struct wz_core *c, const struct wz_ev_submit *s, struct wz_job *ret, struct wz_err *err);
+struct wz_job_asks { uint32_t shape, between, gang, tasks_min, tasks_max, n_tasks; };
+/* Checks and registers what a submission, whose profile was checked, says of sets, labels and constraint. */
+int wz_gang_of_submit(struct wz_core *c, const struct wz_ev_submit *s, struct wz_job_asks *ret, struct wz_err *err);
 
 /* Tasks of a set that are placed and not stopping, or done. O(slots). */
 uint32_t wz_set_live(const struct wz_core *c, const struct wz_job *j, const struct wz_set *s);

@@ -105,25 +105,25 @@ int64_t wz_gate_eval(struct wz_core *c, uint32_t slot, uint32_t shape, uint32_t 
 	return score;
 }
 
-uint32_t wz_gate_best(struct wz_core *c, uint32_t slot, const struct wz_set *set, struct wz_rng *rng)
+uint32_t wz_gate_best(struct wz_core *c, uint32_t slot, uint32_t shape, uint32_t between, struct wz_rng *rng)
 {
 	const struct wz_model_state *m = &c->model;
-	uint32_t best = wz_index_best(c, set->shape, set->between, rng);
+	uint32_t best = wz_index_best(c, shape, between, rng);
 	int64_t most = WZ_SCORE_NONE, liked = INT64_MIN;
 	struct wz_between_look asked;
 	bool asks;
 
 	if (best == WZ_ID_NONE || c->gate.slot != slot || (!c->gate.on && !c->queues.n) ||
-	        wz_gate_eval(c, slot, set->shape, best) != WZ_SCORE_NONE)
+	        wz_gate_eval(c, slot, shape, best) != WZ_SCORE_NONE)
 		return best;
 	best = WZ_ID_NONE;
-	asks = wz_between_begin(c, set->between, &asked);
+	asks = wz_between_begin(c, between, &asked);
 	for (uint32_t i = 0; i < m->n_ranked; i++) {
 		uint32_t node = m->by_rank[i];
-		int64_t score = wz_gate_eval(c, slot, set->shape, node), p = 0;
+		int64_t score = wz_gate_eval(c, slot, shape, node), p = 0;
 		if (score == WZ_SCORE_NONE || (asks && wz_between_at(&asked, node, &p) != WZ_REASON_NONE))
 			continue;
-		p += wz_local_preference(c, &c->shapes.shape[set->shape], node);
+		p += wz_local_preference(c, &c->shapes.shape[shape], node);
 		if (best != WZ_ID_NONE && (p < liked || (p == liked && score <= most)))
 			continue;
 		most = score;

@@ -373,7 +373,7 @@ uint32_t wz_index_best(struct wz_core *c, uint32_t shape, uint32_t between, stru
 	if (c->model.n_ranked == 0)
 		return WZ_ID_NONE;
 	s = fresh_tree(c, shape);
-	asks = wz_between_begin(c, between, &asked);
+	asks = (between || c->between.labelset[0].n_apart) && wz_between_begin(c, between, &asked);
 	prefers = c->model.n_discouraged || c->between.constraint[c->shapes.shape[shape].local].prefers;
 	if (asks && !prefers && !asked.prefers && c->policy->scope != WZ_SCOPE_RANK)
 		return best_of_allowed(c, shape, &asked, s);

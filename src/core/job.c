@@ -140,16 +140,21 @@ int wz_jobs_grow(struct wz_core *c, uint32_t slot, uint32_t n_tasks)
 	return 0;
 }
 
+static void expect(struct wz_core *c, uint32_t between, int64_t tasks)
+{
+	c->between.labelset[c->between.asked[between].labels].expected += (uint64_t)tasks;
+}
+
 void wz_job_expect(struct wz_core *c, uint32_t slot, int sign)
 {
 	const struct wz_job *j = &c->jobs.job[slot];
-	struct wz_set one;
-	uint32_t n;
-	const struct wz_set *set = wz_job_sets(c, j, &one, &n);
+	const struct wz_gang *g = &c->gangs.gang[j->gang];
 
-	for (uint32_t i = 0; i < n; i++)
-		c->between.labelset[c->between.asked[set[i].between].labels].expected +=
-		        (uint64_t)(sign * (int64_t)set[i].max);
+	if (!j->gang)
+		expect(c, j->between, sign * (int64_t)j->tasks_max);
+	for (uint32_t i = 0; i < g->n_sets; i++) /* none of gang 0 */
+		expect(c, c->gangs.set[g->first_set + i].between,
+		        sign * (int64_t)c->gangs.set[g->first_set + i].max);
 }
 
 void wz_jobs_drop(struct wz_core *c, uint32_t slot)
@@ -202,7 +207,8 @@ void wz_job_rehash(struct wz_core *c, uint32_t slot)
 	c->sum -= j->hash;
 	j->hash = wz_job_hash(c, slot);
 	c->sum += j->hash;
-	wz_job_attend(c, slot);
+	if (j->state == WZ_JOB_RUNNING || j->attention_at != WZ_ID_NONE)
+		wz_job_attend(c, slot);
 }
 
 uint64_t wz_task_hash(const struct wz_core *c, uint32_t task)

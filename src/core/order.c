@@ -10,7 +10,9 @@ static uint64_t class_hash(const struct wz_class *k)
 {
 	uint64_t h = wz_hash_u64(wz_mix64((uint64_t)k->shape << 32 | (uint32_t)k->priority),
 	        (uint64_t)k->tasks_min << 32 | k->tasks_max);
-	return wz_hash_u64(wz_hash_u64(h, (uint64_t)k->between << 32 | k->gang), k->account);
+	if (k->between || k->gang)
+		h = wz_hash_u64(h, (uint64_t)k->between << 32 | k->gang);
+	return k->account == WZ_ID_NONE ? h : wz_hash_u64(h, k->account);
 }
 
 static bool same_class(const struct wz_class *a, const struct wz_class *b)

@@ -196,9 +196,8 @@ struct wz_gate {
 int wz_gate_begin(struct wz_core *c); /* of a decide: entries of the reservations; -ENOMEM */
 void wz_gate_job(struct wz_core *c, uint32_t slot);
 int64_t wz_gate_eval(struct wz_core *c, uint32_t slot, uint32_t shape, uint32_t node); /* as wz_index_eval */
-struct wz_set;
-uint32_t wz_gate_best(
-        struct wz_core *c, uint32_t slot, const struct wz_set *set, struct wz_rng *rng); /* as wz_index_best */
+uint32_t wz_gate_best(struct wz_core *c, uint32_t slot, uint32_t shape, uint32_t between,
+        struct wz_rng *rng); /* as wz_index_best */
 bool wz_gate_room(const struct wz_core *c, uint32_t slot, const struct wz_shape *s, uint32_t node, uint64_t from_us,
         uint64_t end_us, uint32_t tasks);
 void wz_gate_keep(struct wz_core *c, uint32_t slot, uint32_t node, uint64_t from_us, uint64_t end_us,
