@@ -43,6 +43,7 @@ static const struct {
         [WZ_REASON_BUDGET] = {"BudgetExceeded", "the budget of the queue is spent, or claimed by what runs"},
         [WZ_REASON_RESERVED] = {"Reserved", "what is free is promised to others before this job would end"},
         [WZ_REASON_ORDER] = {"Order", "others go first"},
+        [WZ_REASON_PARTITION] = {"Partition", "a card has room for it, and must be cut first"},
         [WZ_REASON_NODE_AFFINITY] = {"NodeAffinity", "the node's labels are not those asked for"},
         [WZ_REASON_TAINT] = {"Taint", "the node has a taint that is not tolerated"},
         [WZ_REASON_HOST_PORT] = {"HostPort", "a task on the node holds the port"},

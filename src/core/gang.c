@@ -137,7 +137,9 @@ int wz_profile_check(const struct wz_profile *p, struct wz_err *err)
 	        p->gpu_mem_bytes > bytes_max || p->gpu_mem_total_bytes > bytes_max ||
 	        p->cu_milli > (uint64_t)WZ_CPU_MILLI_MAX || p->cpu_milli > (uint64_t)WZ_CPU_MILLI_MAX ||
 	        p->mem_bytes > bytes_max || p->n_types > WZ_PROFILE_TYPES_MAX || (unsigned)p->link > WZ_LINK_RACK ||
-	        p->free_pct > 100 || (unsigned)p->kind > WZ_KIND_SERVICE)
+	        p->free_pct > 100 ||
+	        (p->gpu_mig && p->gpu_mig != WZ_PARTITION_AUTO && !wz_partition_find(p->gpu_mig)) ||
+	        (unsigned)p->kind > WZ_KIND_SERVICE)
 		return wz_err_set(err, -EINVAL, "BadProfile", WZ_STR("the profile is out of range"));
 	return 0;
 }

@@ -20,14 +20,14 @@
 #include <string.h>
 
 #define MAGIC "WZCORE"
-#define VERSION 2u /* 1: without queues, reservations, constraints, labels, budgets, sets, another number of tasks */
+#define VERSION 4u /* 1: without queues and reservations; 2: without hard slices of cards; 3: without constraints and sets */
 #define BYTE_ORDER_MARK 0x01020304u /* of the policy state, which is opaque */
 
 struct io {
 	struct wz_buf *out; /* writing, else NULL */
 	const unsigned char *p, *end; /* reading */
 	const char *bad; /* reading: what is wrong; sticky */
-	uint64_t version; /* reading: of the bytes; writing: VERSION */
+	uint64_t version; /* of the format that is read or written */
 };
 
 static void fail(struct io *x, const char *what)
@@ -225,11 +225,13 @@ static void io_shape(struct io *x, struct wz_shape *s)
 	io_u8_max(x, &s->link, WZ_LINK_RACK);
 	io_u8_max(x, &s->link_preferred, 1);
 	io_u8_max(x, &s->any_model, 1);
+	if (x->version >= 3)
+		io_u16(x, &s->mig);
 	for (unsigned i = 0; i < WZ_MODELS_MAX / 64; i++) {
 		io_u64(x, &s->allowed.w[i]);
 		io_u64(x, &s->first.w[i]);
 	}
-	if (x->version >= 2)
+	if (x->version >= 4)
 		io_u32(x, &s->local);
 	want(x, (s->count == 0) == (s->milli == 0), "a shape has devices without compute, or the reverse");
 }
@@ -255,6 +257,10 @@ static void io_device(struct io *x, struct wz_device *d)
 	io_u8_max(x, &d->temp_c, UINT8_MAX);
 	io_i32(x, &d->milli, 1, WZ_WHOLE);
 	io_i64(x, &d->mem, 0, WZ_BYTES_MAX);
+	if (x->version >= 3) {
+		io_u8_max(x, &d->card, UINT8_MAX);
+		io_u8_max(x, &d->cut, WZ_CUT_REFUSED);
+	}
 }
 
 struct node_record {
@@ -279,7 +285,7 @@ static void io_node(struct io *x, struct node_record *r)
 	io_u32_max(x, &r->class_id, WZ_CLASSES_MAX - 1);
 	io_u32_max(x, &r->n_labels, WZ_NODE_LABELS_MAX);
 	io_u32_max(x, &r->n_dev, WZ_NODE_DEVICES_MAX);
-	if (x->version >= 2)
+	if (x->version >= 4)
 		io_u32_max(x, &r->n_taints, WZ_NODE_TAINTS_MAX);
 }
 
@@ -292,7 +298,7 @@ struct job_record {
 	uint32_t n_done, n_again;
 };
 
-/* What version 2 added. */
+/* What version 4 added. */
 static void io_job_more(struct io *x, struct wz_job *j, struct job_record *r)
 {
 	io_u32(x, &j->between);
@@ -353,10 +359,11 @@ static void io_job(struct io *x, struct wz_job *j, struct job_record *r)
 		io_u64(x, &j->started_us);
 		for (unsigned i = 0; i < 3; i++)
 			io_u64(x, &j->predict[i]);
-		io_job_more(x, j, r);
-	} else {
-		j->n_tasks = j->tasks_max;
 	}
+	if (x->version >= 4)
+		io_job_more(x, j, r);
+	else
+		j->n_tasks = j->tasks_max;
 	io_u32_max(x, &r->n_done, j->n_tasks); /* the tasks that are done; their indices follow */
 }
 
@@ -392,6 +399,21 @@ static void io_task(struct io *x, struct task_record *t)
 	                  : t->state != WZ_TASK_ASSUMED,
 	        "a task's effect does not go with its state");
 	want(x, !t->observed || t->state == WZ_TASK_RUNNING, "observed work is not running");
+}
+
+struct recut_record {
+	struct wz_recut r;
+	uint64_t deadline_us;
+};
+
+static void io_recut(struct io *x, struct recut_record *r)
+{
+	io_u64(x, &r->r.effect);
+	io_u64(x, &r->r.destroy);
+	io_u32(x, &r->r.node);
+	io_u16(x, &r->r.slot);
+	io_u16(x, &r->r.kind);
+	io_u64(x, &r->deadline_us);
 }
 
 /* ---- writing ---- */
@@ -736,6 +758,18 @@ static void write_tasks(struct io *x, const struct wz_core *c, const uint32_t *p
 	}
 }
 
+static void write_recuts(struct io *x, const struct wz_core *c)
+{
+	uint32_t n = c->n_recut;
+
+	io_u32(x, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		struct recut_record r = {.r = c->recut[i]};
+		r.deadline_us = c->inflight.f[wz_inflight_find(c, r.r.effect)].deadline_us;
+		io_recut(x, &r);
+	}
+}
+
 /* Heap sort of slots by submit order. */
 static void sift(const struct wz_job *job, uint32_t *a, uint32_t n, uint32_t at)
 {
@@ -817,6 +851,7 @@ int wz_core_export(const struct wz_core *c, struct wz_buf *b, struct wz_err *err
 	write_queues(&x, c);
 	write_jobs(&x, c, slot, n);
 	write_tasks(&x, c, slot + c->jobs.n);
+	write_recuts(&x, c);
 	io_str(&x, &policy);
 	io_u64(&x, &rules);
 	memcpy(&mark, &order, sizeof(order)); /* tells the byte order and no more */
@@ -926,7 +961,7 @@ static void read_constraints(struct import *m)
 {
 	uint32_t n = 0, id = 0;
 
-	if (m->x.version < 2)
+	if (m->x.version < 4)
 		return;
 	io_count(&m->x, &n, WZ_CONSTRAINTS_MAX, 1);
 	for (uint32_t i = 1; ok(m) && i < n; i++) {
@@ -956,7 +991,7 @@ static void read_gangs(struct import *m)
 {
 	uint32_t n = 0, id = 0;
 
-	if (m->x.version < 2)
+	if (m->x.version < 4)
 		return;
 	io_count(&m->x, &n, WZ_GANGS_MAX, 4);
 	for (uint32_t i = 1; ok(m) && i < n; i++) {
@@ -988,7 +1023,7 @@ static void read_budgets(struct import *m)
 {
 	uint32_t n = 0;
 
-	if (m->x.version < 2)
+	if (m->x.version < 4)
 		return;
 	io_count(&m->x, &n, WZ_BUDGETS_MAX, 6);
 	for (uint32_t i = 0; ok(m) && i < n; i++) {
@@ -1121,7 +1156,8 @@ static void read_node(struct import *m, uint32_t id, uint32_t n_classes)
 		        .numa = dev[i].numa,
 		        .pcie = dev[i].pcie,
 		        .health = dev[i].health,
-		        .partition = dev[i].partition};
+		        .partition = dev[i].partition,
+		        .card = dev[i].card};
 	}
 	want(&m->x, r.class_id < n_classes, "a node's class is not there");
 	want(&m->x, (r.flags & WZ_NODE_PRESENT) || !(r.flags & WZ_NODE_READY), "an absent node is ready");
@@ -1159,6 +1195,7 @@ static void read_node(struct import *m, uint32_t id, uint32_t n_classes)
 		d->free_mem_pct = dev[i].free_mem_pct;
 		d->util_pct = dev[i].util_pct;
 		d->temp_c = dev[i].temp_c;
+		d->cut = dev[i].cut;
 	}
 	if (!(r.flags & WZ_NODE_PRESENT))
 		wz_model_node_left(s, id);
@@ -1492,9 +1529,34 @@ static void read_jobs(struct import *m)
 				c->jobs.task[t].attempt = j->attempt;
 			wz_task_rehash(c, t);
 		}
-		if (m->x.version < 2)
+		if (m->x.version < 4)
 			j->told = wz_job_live(j);
 		wz_job_rehash(c, i);
+	}
+}
+
+static void read_recuts(struct import *m)
+{
+	struct wz_core *c = m->c;
+	uint32_t n = 0;
+
+	io_count(&m->x, &n, UINT32_MAX / 4, 6);
+	for (uint32_t i = 0; ok(m) && i < n; i++) {
+		struct recut_record r = {0};
+		const struct wz_node *node;
+		io_recut(&m->x, &r);
+		want(&m->x, r.r.node < c->model.n_nodes && c->model.node[r.r.node].name,
+		        "a cut's node is not there");
+		if (!ok(m))
+			return;
+		node = &c->model.node[r.r.node];
+		want(&m->x, r.r.slot < node->n_dev && (node->n_dev == 64 || r.r.destroy >> node->n_dev == 0),
+		        "a cut's slot is not there");
+		want(&m->x,
+		        r.r.effect && r.r.effect < c->next_effect && wz_inflight_find(c, r.r.effect) == WZ_ID_NONE,
+		        "an effect in flight was never issued, or is there twice");
+		if (ok(m))
+			m->r = wz_recut_add(c, &r.r, r.deadline_us);
 	}
 }
 
@@ -1591,6 +1653,8 @@ static void read_all(struct import *m, const struct wz_core_options *o)
 		read_queues(m);
 	if (ok(m))
 		read_jobs(m);
+	if (ok(m) && m->x.version >= 3)
+		read_recuts(m);
 	if (ok(m))
 		read_policy(m, o);
 	c->facts_changed = h.facts_changed;
@@ -1623,7 +1687,7 @@ int wz_core_import(const struct wz_mem *mem, const struct wz_core_options *o, st
 	wz_buf_init_fixed(&b, sum, sizeof(sum));
 	wz_buf_add_hex64(&b, checksum((struct wz_str){bytes.ptr, bytes.len - 16}));
 	m.x.version = version;
-	if (version < 1 || memcmp(sum, bytes.ptr + bytes.len - 16, 16) != 0)
+	if (version == 0 || memcmp(sum, bytes.ptr + bytes.len - 16, 16) != 0)
 		return bad(err, "the checksum is wrong");
 	if (o) {
 		plain.no_index = o->no_index;
@@ -1671,17 +1735,16 @@ uint32_t wz_core_flights(const struct wz_core *c, struct wz_flight_info *ret, ui
 
 	for (uint32_t i = 0; i < c->inflight.n_heap; i++) {
 		const struct wz_flight *f = &c->inflight.f[c->inflight.heap[i]];
-		const struct wz_task *t = &c->jobs.task[f->task];
-		const struct wz_job *j = &c->jobs.job[t->job];
+		const struct wz_job *j = f->task == WZ_ID_NONE ? NULL : &c->jobs.job[c->jobs.task[f->task].job];
 		if (f->id & WZ_LIMIT_ID_BIT) /* a deadline of the core's own */
 			continue;
 		if (n < max)
 			ret[n] = (struct wz_flight_info){.effect = f->id,
 			        .deadline_us = f->deadline_us,
-			        .job = j->number,
+			        .job = j ? j->number : 0, /* the cut of a card is nobody's */
 			        .kind = f->kind,
-			        .task = f->task - j->first_task,
-			        .attempt = t->attempt};
+			        .task = j ? f->task - j->first_task : 0,
+			        .attempt = j ? c->jobs.task[f->task].attempt : 0};
 		n++;
 	}
 	kept = n < max ? n : max;
