@@ -413,6 +413,51 @@ enum wz_reason wz_assemble(struct wz_core *c, uint32_t slot, struct wz_plan *pla
 	return plan->work > work ? WZ_REASON_GANG : none_fits(c, a.set, a.n_sets, rng);
 }
 
+/* Has each set as many tasks on nodes as its minimum, in the open transaction? */
+static bool all_placed(const struct assembly *a)
+{
+	const struct wz_job *j = &a->c->jobs.job[a->slot];
+
+	for (uint32_t k = 0; k < a->n_sets; k++) {
+		const struct wz_task *t = &a->c->jobs.task[j->first_task + a->set[k].first];
+		uint32_t n = 0;
+		for (uint32_t i = 0; i < a->set[k].slots; i++)
+			n += t[i].node != WZ_ID_NONE;
+		if (n < a->set[k].min)
+			return false;
+	}
+	return true;
+}
+
+bool wz_assemble_held(struct wz_core *c, uint32_t slot, struct wz_plan *plan, struct wz_rng *rng, int *ret_err)
+{
+	const struct wz_job *j = &c->jobs.job[slot];
+	uint32_t mark = wz_ledger_mark(c), n_plan = plan->n;
+	struct assembly a;
+
+	*ret_err = 0;
+	begin(&a, c, slot, plan, rng);
+	for (uint32_t i = 0; i < c->holds.n && *ret_err == 0; i++) {
+		const struct wz_hold *h = &c->holds.h[i];
+		uint32_t task = j->first_task + h->task, shape;
+		struct wz_between_look asked;
+		int64_t preference;
+		if (h->job != slot || h->task >= j->n_tasks || c->jobs.task[task].node != WZ_ID_NONE)
+			continue;
+		shape = wz_task_shape(c, task);
+		if (wz_gate_eval(c, slot, shape, h->place.node.v) == WZ_SCORE_NONE ||
+		        (wz_between_begin(c, wz_task_between(c, task), &asked) &&
+		                wz_between_at(&asked, h->place.node.v, &preference) != WZ_REASON_NONE))
+			continue;
+		*ret_err = place_task(c, slot, shape, h->task, h->place.node.v, plan, rng);
+	}
+	if (*ret_err == 0 && all_placed(&a))
+		return true;
+	wz_ledger_rollback(c, mark);
+	plan->n = n_plan;
+	return false;
+}
+
 /* ---- a running job that misses tasks ---- */
 
 /* A node that a task of the job sits on, and is to stay on. */

@@ -44,6 +44,8 @@ static const struct {
         [WZ_REASON_RESERVED] = {"Reserved", "what is free is promised to others before this job would end"},
         [WZ_REASON_ORDER] = {"Order", "others go first"},
         [WZ_REASON_PARTITION] = {"Partition", "a card has room for it, and must be cut first"},
+        [WZ_REASON_LAUNCH_BACKOFF] = {"LaunchBackoff", "its launch failed; it is tried again after a pause"},
+        [WZ_REASON_MAKING_ROOM] = {"MakingRoom", "room is being made, or is held, for it"},
         [WZ_REASON_NODE_AFFINITY] = {"NodeAffinity", "the node's labels are not those asked for"},
         [WZ_REASON_TAINT] = {"Taint", "the node has a taint that is not tolerated"},
         [WZ_REASON_HOST_PORT] = {"HostPort", "a task on the node holds the port"},
@@ -106,8 +108,8 @@ static int make_room(struct wz_core *c)
 	return r;
 }
 
-/* Does the job assemble, were its minimum `min`? Everything is rolled back. */
-static int assembles(struct wz_core *c, uint32_t slot, uint32_t min, struct wz_plan *plan, bool *ret)
+/* Does the job assemble, were its minimum `min`? Everything is rolled back to the mark. */
+static int assembles(struct wz_core *c, uint32_t slot, uint32_t min, uint32_t mark, struct wz_plan *plan, bool *ret)
 {
 	uint32_t asked = c->jobs.job[slot].tasks_min;
 	struct wz_rng rng;
@@ -117,7 +119,7 @@ static int assembles(struct wz_core *c, uint32_t slot, uint32_t min, struct wz_p
 	c->jobs.job[slot].tasks_min = min;
 	*ret = wz_assemble(c, slot, plan, &rng, &r) == WZ_REASON_NONE;
 	c->jobs.job[slot].tasks_min = asked;
-	wz_ledger_rollback(c, 0);
+	wz_ledger_rollback(c, mark);
 	plan->n = 0;
 	return r;
 }
@@ -126,7 +128,7 @@ static int assembles(struct wz_core *c, uint32_t slot, uint32_t min, struct wz_p
 static int try_gang(struct wz_core *c, uint32_t slot, struct wz_explanation *x)
 {
 	const struct wz_job *j = &c->jobs.job[slot];
-	uint32_t lo = 0, hi = j->tasks_min;
+	uint32_t lo = 0, hi = j->tasks_min, mark;
 	struct wz_plan plan;
 	struct wz_str name = {0};
 	int r = make_room(c);
@@ -134,11 +136,11 @@ static int try_gang(struct wz_core *c, uint32_t slot, struct wz_explanation *x)
 	if (r < 0)
 		return r;
 	wz_plan_init(&plan, &c->mem);
-	wz_ledger_begin(c);
+	mark = wz_ledger_mark(c);
 	while (r == 0 && lo < hi) { /* the largest gang that assembles */
 		uint32_t mid = j->gang ? hi : lo + (hi - lo + 1) / 2;
 		bool fits = false;
-		r = assembles(c, slot, mid, &plan, &fits);
+		r = assembles(c, slot, mid, mark, &plan, &fits);
 		if (fits)
 			lo = mid;
 		else
@@ -149,7 +151,6 @@ static int try_gang(struct wz_core *c, uint32_t slot, struct wz_explanation *x)
 		x->place_fits = wz_assemble_best_place(c, slot, &name, &r);
 	for (size_t i = 0; i < name.len && i + 1 < sizeof(x->place); i++)
 		x->place[i] = name.ptr[i];
-	wz_ledger_end(c);
 	wz_plan_release(&plan);
 	return r;
 }
@@ -173,6 +174,7 @@ int wz_core_explain(struct wz_core *c, uint64_t job, struct wz_explanation *ret,
 	struct wz_set one;
 	uint32_t n_sets;
 	bool possible = false;
+	int r;
 
 	if (slot == WZ_ID_NONE)
 		return wz_err_set(err, -ENOENT, "NoSuchJob", WZ_STR("there is no live job of that number"));
@@ -180,7 +182,10 @@ int wz_core_explain(struct wz_core *c, uint64_t job, struct wz_explanation *ret,
 	if (j->state != WZ_JOB_WAITING && j->state != WZ_JOB_HELD)
 		return wz_err_set(err, -EINVAL, "NotWaiting", WZ_STR("the job is not waiting"));
 	set = wz_job_sets(c, j, &one, &n_sets);
-	for (uint32_t i = 0; i < n_sets; i++) { /* the first set for which there is no node, else the last */
+	wz_ledger_begin(c); /* what is held for it counts as free */
+	r = wz_holds_lift(c, slot);
+	for (uint32_t i = 0; r == 0 && i < n_sets;
+	        i++) { /* the first set for which there is no node, else the last */
 		memset(x.blocked, 0, sizeof(x.blocked));
 		x.nodes = 0;
 		possible = false;
@@ -191,14 +196,16 @@ int wz_core_explain(struct wz_core *c, uint64_t job, struct wz_explanation *ret,
 	x.never = !possible;
 	x.tasks_needed = j->tasks_min;
 	x.tasks_fit = x.blocked[WZ_REASON_NONE] ? 1 : 0;
-	if (j->tasks_max > 1 && x.tasks_fit) {
-		int r = try_gang(c, slot, &x);
-		if (r < 0)
-			return wz_err_set(err, r, "OutOfMemory", WZ_STR("no memory to explain"));
-	}
+	if (r == 0 && j->tasks_max > 1 && x.tasks_fit)
+		r = try_gang(c, slot, &x);
+	wz_ledger_end(c);
+	if (r < 0)
+		return wz_err_set(err, r, "OutOfMemory", WZ_STR("no memory to explain"));
 	x.n_rules = wz_quota_list(c, slot, x.rule, WZ_RULE_BLOCKERS_MAX);
 	if (j->state == WZ_JOB_HELD)
 		x.main = WZ_REASON_HELD;
+	else if (j->backoff)
+		x.main = WZ_REASON_LAUNCH_BACKOFF;
 	else if (x.nodes == 0)
 		x.main = WZ_REASON_NO_NODES;
 	else if (x.n_rules && possible)
@@ -206,6 +213,8 @@ int wz_core_explain(struct wz_core *c, uint64_t job, struct wz_explanation *ret,
 	else if (x.tasks_fit >= x.tasks_needed)
 		x.main = c->order.cls[j->class_id].reason == WZ_REASON_RESERVED ? WZ_REASON_RESERVED
 		                                                                : WZ_REASON_NONE;
+	else if (wz_holds_of(c, slot))
+		x.main = WZ_REASON_MAKING_ROOM;
 	else if (x.place[0])
 		x.main = WZ_REASON_TOPOLOGY;
 	else if (x.blocked[WZ_REASON_NONE])

@@ -412,7 +412,8 @@ int wz_gang_resize(struct wz_core *c, const struct wz_event *e, struct wz_err *e
 	j = &c->jobs.job[slot];
 	wz_job_expect(c, slot, -1);
 	if (j->state == WZ_JOB_WAITING)
-		wz_order_remove(c, slot);
+		wz_job_dequeue(c, slot);
+	wz_holds_drop_of(c, slot); /* they were for what it asked before */
 	j->class_id = class_id;
 	j->gang = key.gang;
 	j->tasks_min = key.tasks_min;
@@ -420,7 +421,7 @@ int wz_gang_resize(struct wz_core *c, const struct wz_event *e, struct wz_err *e
 	if (!j->gang && j->n_tasks < j->tasks_max)
 		j->n_tasks = j->tasks_max;
 	if (j->state == WZ_JOB_WAITING)
-		wz_order_add(c, slot);
+		wz_job_enqueue(c, slot);
 	wz_job_expect(c, slot, 1);
 	if (j->state == WZ_JOB_RUNNING) {
 		j->told = 0; /* to be told, whatever it comes to */

@@ -85,6 +85,7 @@ static const struct field budget_set[] = {F("name", T_STR, budget.name), F("sele
 static const struct field budget_removed[] = {F("name", T_STR, budget.name), {0}};
 static const struct field confirmed[] = {F("effect", T_U64, effect.effect), {0}};
 static const struct field refused[] = {F("effect", T_U64, effect.effect), F("reason", T_U32, effect.reason), {0}};
+static const struct field rule_list[] = {F("rules", T_STR, rule_list.text), {0}};
 static const struct field policy[] = {F("name", T_STR, policy.name), {0}};
 static const struct field workload[] = {F("mix", T_MIX, workload), {0}};
 
@@ -107,6 +108,9 @@ static const struct field *const event_fields[] = {
         [WZ_EV_TASK_ENDED] = task_ended,
         [WZ_EV_TASK_OBSERVED] = observed,
         [WZ_EV_TASK_REPORTED] = reported,
+        [WZ_EV_JOB_REQUEUED] = job,
+        [WZ_EV_JOB_SUSPENDED] = job,
+        [WZ_EV_JOB_RESUMED] = job,
         [WZ_EV_JOB_RESIZED] = resized,
         [WZ_EV_EFFECT_CONFIRMED] = confirmed,
         [WZ_EV_EFFECT_REFUSED] = refused,
@@ -120,6 +124,7 @@ static const struct field *const event_fields[] = {
         [WZ_EV_OFFER_REMOVED] = named,
         [WZ_EV_SOLUTION] = named,
         [WZ_EV_REPACK_ASKED] = named,
+        [WZ_EV_RULES_SET] = rule_list,
         [WZ_EV_DISRUPTION_BUDGET_SET] = budget_set,
         [WZ_EV_DISRUPTION_BUDGET_REMOVED] = budget_removed,
 };

@@ -18,15 +18,18 @@ static void test_refused_start(void)
 	run_step(&w); /* the stops of the other seven */
 	tap_eq_i64(wz_core_flights(w.c, NULL, 0), 0, "nothing is in flight");
 	tap_eq_i64((int64_t)stats(&w).gpu_milli_held, 0, "nothing is held");
+	at(&w, 10); /* the pause after a failed launch */
 	tap_eq_i64(run_step(&w), 8, "the next try succeeds");
 	tap_eq_i64(state_of(&w, 1), WZ_JOB_RUNNING, "and runs");
 	world_free(&w);
 }
 
-static void answer(struct wz_core *c, struct wz_rng *rng, const struct wz_plan *plan, uint64_t now, uint32_t break_at)
+static void answer(
+        struct wz_core *c, struct wz_rng *rng, const struct wz_plan *plan, uint64_t now, uint32_t break_at)
 {
 	for (uint32_t i = 0; i < plan->n; i++) {
-		struct wz_event e = {.kind = WZ_EV_EFFECT_CONFIRMED, .time_us = now, .u.effect.effect = plan->effect[i].id};
+		struct wz_event e = {
+		        .kind = WZ_EV_EFFECT_CONFIRMED, .time_us = now, .u.effect.effect = plan->effect[i].id};
 		if (plan->effect[i].kind == WZ_EF_EXPLAIN || plan->effect[i].kind == WZ_EF_RESIZE)
 			continue;
 		if (i == break_at && wz_rng_below(rng, 3) == 0)
@@ -34,8 +37,13 @@ static void answer(struct wz_core *c, struct wz_rng *rng, const struct wz_plan *
 		if (i == break_at && wz_rng_below(rng, 2) == 0)
 			e.kind = WZ_EV_EFFECT_REFUSED;
 		else if (i == break_at)
-			e = (struct wz_event){.kind = WZ_EV_TASK_ENDED, .time_us = now, .u.task = {.job = plan->effect[i].job,
-			        .task = plan->effect[i].task, .attempt = plan->effect[i].attempt, .end = WZ_END_FAILED, .requeue = true}};
+			e = (struct wz_event){.kind = WZ_EV_TASK_ENDED,
+			        .time_us = now,
+			        .u.task = {.job = plan->effect[i].job,
+			                .task = plan->effect[i].task,
+			                .attempt = plan->effect[i].attempt,
+			                .end = WZ_END_FAILED,
+			                .requeue = true}};
 		tap_ok(wz_core_apply(c, &e, NULL) == 0, "an answer");
 	}
 }
@@ -60,9 +68,15 @@ static void test_random_points(void)
 		answer(w.c, &rng, &w.plan, now, breaks ? (uint32_t)wz_rng_below(&rng, 8) : WZ_ID_NONE);
 		if (breaks || state_of(&w, 1) != WZ_JOB_RUNNING)
 			continue;
-		tap_ok(wz_core_flights(w.c, NULL, 0) == 0 && info_of(&w, 1).tasks_placed == 8, "point %u: it runs whole", point);
-		e = (struct wz_event){.kind = WZ_EV_TASK_ENDED, .time_us = now, .u.task = {.job = 1, .task = 0,
-		        .attempt = wz_core_task_attempt(w.c, 1, 0), .end = WZ_END_FAILED, .requeue = true}};
+		tap_ok(wz_core_flights(w.c, NULL, 0) == 0 && info_of(&w, 1).tasks_placed == 8,
+		        "point %u: it runs whole", point);
+		e = (struct wz_event){.kind = WZ_EV_TASK_ENDED,
+		        .time_us = now,
+		        .u.task = {.job = 1,
+		                .task = 0,
+		                .attempt = wz_core_task_attempt(w.c, 1, 0),
+		                .end = WZ_END_FAILED,
+		                .requeue = true}};
 		tap_ok(wz_core_apply(w.c, &e, NULL) == 0, "and is broken again");
 	}
 	world_check(&w);
