@@ -124,3 +124,23 @@ static const struct wz_api_field timeline_query_fields[] = {
 const struct wz_api_type wz_type_timeline_query =
         WZ_TYPE("TimelineQuery", T, timeline_query_fields, "How far back.");
 #undef T
+
+#define T struct wz_api_sample
+static const struct wz_api_field sample_fields[] = {
+        WZ_F(T, time_us, TIME, ALWAYS, "from this moment, for ten seconds or, when older than an hour, a minute"),
+        WZ_F_RANGE(T, util_pct, I32, ALWAYS, -1, 100, "compute use; of the cluster: the mean over devices; -1: not known"),
+        WZ_F_RANGE(T, mem_used_pct, I32, ALWAYS, -1, 100, "memory use as the driver sees it; -1: not known"),
+        WZ_F_RANGE(T, held_pct, I32, ALWAYS, -1, 100, "compute that is given out"),
+        WZ_F(T, power_mw, I64, ALWAYS, "power; -1: not known"),
+};
+const struct wz_api_type wz_type_sample = WZ_TYPE("Sample", T, sample_fields, "Readings of a moment.");
+#undef T
+
+#define T struct wz_api_sample_query
+static const struct wz_api_field sample_query_fields[] = {
+        WZ_F_RANGE(T, node, STR, QUERY, 0, 256, "of a device of this node; absent: of the whole cluster"),
+        WZ_F_RANGE(T, device, U32, QUERY, 0, 63, "index of the device"),
+        WZ_F(T, since_us, TIME, QUERY, "from; a day is kept"),
+};
+const struct wz_api_type wz_type_sample_query = WZ_TYPE("SampleQuery", T, sample_query_fields, "Of what, since when.");
+#undef T

@@ -20,6 +20,7 @@ const zh: Record<string, string> = {
   'By user': '按用户', 'By queue': '按队列', 'By model': '按型号', 'By day': '按天', 'By state': '按状态', 'GPU-hours': '卡时', 'wasted': '浪费', 'Wasted GPU-hours': '浪费的卡时', 'Completed': '完成', 'Failed': '失败', 'Cancelled': '取消',
   'Median wait': '等待中位数', '95th percentile': '95 分位', 'numbers as': '数据：', 'Price of a GPU-hour': '每卡时价格', 'Cost': '费用',
   'Allocated against used': '分配与实际使用', 'Fair share: guaranteed against used': '公平份额：应得与已用', 'guaranteed': '应得', 'used': '已用', 'limit': '上限',
+  'The waste gap: held against used': '浪费的缺口：占用与实际使用', 'held': '占用', 'Utilisation over time': '利用率变化',
   'Held but idle': '占着不用', 'Devices that need a look': '需要看一眼的设备', 'All devices are healthy': '所有设备健康', 'Nobody holds idle devices': '没有人占着不用',
   'Before': '之前', 'After': '之后', 'moves': '移动', 'gain': '收益', 'cost': '代价', 'Nothing to gain now': '现在重排没有收益', 'Apply this plan': '执行此方案',
   'Open a file of': '打开文件：', 'Play': '播放', 'Pause': '暂停', 'Speed': '速度', 'step': '步', 'not a journal': '不是日志文件', 'line': '第几行',
