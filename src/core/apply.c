@@ -192,9 +192,14 @@ static void expire(struct wz_core *c)
 
 	while ((f = wz_inflight_due(c, c->now_us)) != WZ_ID_NONE) {
 		struct wz_flight x = c->inflight.f[f];
-		struct wz_task *t = &c->jobs.task[x.task];
+		struct wz_task *t;
 
 		wz_inflight_drop(c, f);
+		if (x.kind == WZ_EF_REPARTITION) { /* nobody knows what the card is like now: its facts will say */
+			wz_recut_end(c, x.id, false);
+			continue;
+		}
+		t = &c->jobs.task[x.task];
 		if (x.kind == WZ_FLIGHT_TIME_LIMIT) {
 			end_attempt(c, t->job, WZ_END_TIMEOUT, false);
 			continue;
@@ -223,7 +228,9 @@ static int check_profile(const struct wz_profile *p, struct wz_err *err)
 	        p->gpu_mem_bytes > bytes_max || p->gpu_mem_total_bytes > bytes_max ||
 	        p->cu_milli > (uint64_t)WZ_CPU_MILLI_MAX || p->cpu_milli > (uint64_t)WZ_CPU_MILLI_MAX ||
 	        p->mem_bytes > bytes_max || p->n_types > WZ_PROFILE_TYPES_MAX || (unsigned)p->link > WZ_LINK_RACK ||
-	        p->free_pct > 100 || (unsigned)p->kind > WZ_KIND_SERVICE)
+	        p->free_pct > 100 ||
+	        (p->gpu_mig && p->gpu_mig != WZ_PARTITION_AUTO && !wz_partition_find(p->gpu_mig)) ||
+	        (unsigned)p->kind > WZ_KIND_SERVICE)
 		return wz_err_set(err, -EINVAL, "BadProfile", WZ_STR("the profile is out of range"));
 	return 0;
 }
@@ -309,21 +316,13 @@ static int on_carried(struct wz_core *c, const struct wz_event *e, struct wz_err
 
 /* ---- events about places ---- */
 
-static void node_rehash(struct wz_core *c, uint32_t node)
-{
-	c->sum -= c->node_hash[node];
-	c->node_hash[node] = wz_model_node_hash(&c->model, node);
-	c->sum += c->node_hash[node];
-	wz_index_changed(c, node);
-}
-
 /* What tasks take of what rules count depends on the models that they sit on. */
 static void devices_changed(struct wz_core *c, uint32_t node)
 {
 	wz_ledger_rebuild_node(c, node);
 	if (c->queues.n && c->model.node[node].head_task != WZ_ID_NONE)
 		wz_queues_rebuild(c);
-	node_rehash(c, node);
+	wz_node_rehash(c, node);
 	c->facts_changed = true;
 }
 
@@ -354,12 +353,13 @@ static int on_node_left(struct wz_core *c, const struct wz_event *e, struct wz_e
 	if (!node_known(c, e->u.left.node))
 		return no_node(err);
 	wz_model_node_left(&c->model, node);
+	wz_recut_node_left(c, node);
 	/* Two passes: ending a job may release other tasks of this node, so start over from the head each time. */
 	for (t = c->model.node[node].head_task; t != WZ_ID_NONE; t = next) {
 		lose_task(c, t, WZ_END_NODE_LOST, true);
 		next = c->model.node[node].head_task;
 	}
-	node_rehash(c, node);
+	wz_node_rehash(c, node);
 	c->facts_changed = true;
 	return 0;
 }
@@ -378,7 +378,7 @@ static int on_node_ready(struct wz_core *c, const struct wz_event *e, struct wz_
 	if (e->u.ready.cordoned)
 		flags |= WZ_NODE_CORDONED;
 	n->flags = (uint8_t)flags;
-	node_rehash(c, e->u.ready.node.v);
+	wz_node_rehash(c, e->u.ready.node.v);
 	return 0;
 }
 
@@ -707,6 +707,10 @@ static int on_confirmed(struct wz_core *c, const struct wz_event *e, struct wz_e
 	if (f == WZ_ID_NONE) /* late or twice: nothing to do */
 		return 0;
 	task = c->inflight.f[f].task;
+	if (c->inflight.f[f].kind == WZ_EF_REPARTITION) {
+		wz_recut_end(c, e->u.effect.effect, true);
+		return 0;
+	}
 	if (c->inflight.f[f].kind == WZ_EF_START)
 		return start_running(c, task, err);
 	release_task(c, task, WZ_TASK_NONE);
@@ -721,6 +725,10 @@ static int on_refused(struct wz_core *c, const struct wz_event *e, struct wz_err
 	if (f == WZ_ID_NONE || e->u.effect.effect >= c->next_effect)
 		return on_confirmed(c, e, err);
 	task = c->inflight.f[f].task;
+	if (c->inflight.f[f].kind == WZ_EF_REPARTITION) {
+		wz_recut_end(c, e->u.effect.effect, false);
+		return 0;
+	}
 	start = c->inflight.f[f].kind == WZ_EF_START;
 	if (start) {
 		lose_task(c, task, WZ_END_LAUNCH_FAILED, true);
@@ -868,6 +876,10 @@ int wz_core_apply_effect(struct wz_core *c, const struct wz_effect *e, struct wz
 		break;
 	case WZ_EF_STOP:
 		r = apply_stop(c, e, err);
+		break;
+	case WZ_EF_REPARTITION:
+		r = wz_recut_apply(c, e);
+		r = r == -ESTALE ? stale(err) : no_memory(err, r);
 		break;
 	case WZ_EF_EXPLAIN:
 		r = apply_explain(c, e, err);

@@ -153,6 +153,8 @@ static int check_sum(struct wz_core *c, struct wz_err *err)
 	}
 	for (uint32_t i = 0; i < c->inflight.n_heap; i++)
 		sum += wz_flight_hash(&c->inflight.f[c->inflight.heap[i]]);
+	for (uint32_t i = 0; i < c->n_recut; i++)
+		sum += wz_recut_hash(&c->recut[i]);
 	for (uint32_t s = 0; s < d->n_shapes; s++)
 		if (d->arrived[s])
 			sum += wz_hash_u64(c->shape_hash[s] ^ 0xdeULL, d->arrived[s]);
@@ -197,6 +199,9 @@ int wz_core_check(struct wz_core *c, struct wz_err *err)
 	}
 	if (live != c->jobs.live_jobs || waiting != c->order.waiting)
 		return broken(err, "I7", "live or waiting jobs differ from a count, waiting", waiting);
+	for (uint32_t i = 0; i < c->n_recut; i++)
+		if (wz_inflight_find(c, c->recut[i].effect) == WZ_ID_NONE)
+			return broken(err, "I3", "a cut without a deadline, effect", c->recut[i].effect);
 	if (wz_queues_check(c, err) < 0)
 		return -EUCLEAN;
 	return check_sum(c, err);

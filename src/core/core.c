@@ -85,6 +85,7 @@ void wz_core_free(struct wz_core *c)
 	wz_grow_free(&mem, &c->order.heap, &c->order.heap_cap, sizeof(*c->order.heap));
 	wz_grow_free(&mem, &c->inflight.f, &c->inflight.cap, sizeof(*c->inflight.f));
 	wz_grow_free(&mem, &c->inflight.heap, &c->inflight.heap_cap, sizeof(*c->inflight.heap));
+	wz_grow_free(&mem, &c->recut, &c->recut_cap, sizeof(*c->recut));
 	wz_grow_free(&mem, &c->stop_wanted, &c->stop_cap, sizeof(*c->stop_wanted));
 	wz_grow_free(&mem, &c->ledger.undo, &c->ledger.undo_cap, sizeof(*c->ledger.undo));
 	wz_grow_free(&mem, &c->rank_score, &c->rank_cap, sizeof(*c->rank_score));
@@ -113,6 +114,14 @@ uint64_t wz_core_digest(const struct wz_core *c)
 	h = wz_hash_u64(h, c->next_effect);
 	h = wz_hash_u64(h, wz_hash_u64(wz_hash_u64(c->pause.step, c->pause.seq), (uint32_t)c->pause.priority));
 	return wz_hash_u64(h, c->policy_hash);
+}
+
+void wz_node_rehash(struct wz_core *c, uint32_t node)
+{
+	c->sum -= c->node_hash[node];
+	c->node_hash[node] = wz_model_node_hash(&c->model, node);
+	c->sum += c->node_hash[node];
+	wz_index_changed(c, node);
 }
 
 void wz_class_set_reason(struct wz_core *c, uint32_t class_id, uint8_t reason)

@@ -227,6 +227,31 @@ uint32_t wz_inflight_find(const struct wz_core *c, uint64_t id); /* slot or WZ_I
 void wz_inflight_drop(struct wz_core *c, uint32_t slot);
 uint32_t wz_inflight_due(const struct wz_core *c, uint64_t now_us); /* slot whose deadline has passed, or WZ_ID_NONE */
 
+/* ---- cutting cards (recut.c) ---- */
+#define WZ_RECUTS_MAX 64u /* that one class of jobs asks for at a time */
+struct wz_recut { uint64_t effect, destroy; uint32_t node; uint16_t slot, kind; }; /* in flight */
+struct wz_recut_choice {
+	uint64_t destroy;      /* slots of free instances that go */
+	uint32_t slot, lost;   /* device of the node where the instance begins; legal sets that it costs */
+	uint16_t kind;
+	uint8_t size;
+	bool opens;            /* the card was whole */
+	int32_t milli;
+};
+/* The instance to cut on this node for a task that asks for one; idle: as if nothing ran. `plan` (may be NULL): cuts decided
+ * before in this step. O(cards x kinds x starts). */
+bool wz_recut_choose(const struct wz_core *c, const struct wz_shape *s, uint32_t node, bool idle,
+                     const struct wz_plan *plan, struct wz_recut_choice *ret);
+/* Cards of the model that are cut and hold nothing: how many could be made whole, and their first slots. */
+uint32_t wz_recut_whole(const struct wz_core *c, uint32_t node, uint16_t model, bool idle, const struct wz_plan *plan,
+                        uint64_t *ret_slots);
+int wz_recut_propose(struct wz_core *c, struct wz_plan *plan); /* after placing, for the classes that were blocked; -ENOMEM */
+int wz_recut_apply(struct wz_core *c, const struct wz_effect *e); /* -ESTALE, -ENOMEM */
+int wz_recut_add(struct wz_core *c, const struct wz_recut *r, uint64_t deadline_us); /* -ENOMEM; also of snapshots */
+void wz_recut_end(struct wz_core *c, uint64_t effect, bool done);
+void wz_recut_node_left(struct wz_core *c, uint32_t node);
+uint64_t wz_recut_hash(const struct wz_recut *r);
+
 /* ---- assemble (assemble.c) ---- */
 /* Places tasks of the job in the open transaction, appends START effects to the plan. WZ_REASON_NONE, or why not (then
  * nothing is left of it). *ret_err is -ENOMEM when memory ran out. */
@@ -257,6 +282,8 @@ struct wz_core {
 	uint32_t epoch;            /* counts changes of scores */
 	bool facts_changed;        /* supply changed: prepare at the next STEP */
 	struct wz_inflight inflight;
+	struct wz_recut *recut;    /* cards being cut, in the order of their effects */
+	uint32_t n_recut, recut_cap;
 	struct wz_queues queues;
 	struct wz_reservations reservations;
 	struct wz_gate gate;       /* of one decide */
@@ -283,6 +310,7 @@ static inline uint64_t wz_demand_refused_hash(uint32_t size, uint64_t n)
 	return n ? wz_hash_u64(0x4ef05edULL + size, n) : 0;
 }
 void wz_core_prepare(struct wz_core *c); /* an epoch: policy.prepare, digests, cache epoch */
+void wz_node_rehash(struct wz_core *c, uint32_t node); /* facts of a node changed: keeps the digest and the index */
 void wz_class_set_reason(struct wz_core *c, uint32_t class_id, uint8_t reason);
 int wz_shape_register(struct wz_core *c, const struct wz_profile *p, wz_shape_id *ret);
 int wz_shape_intern(struct wz_core *c, const struct wz_shape *s, wz_shape_id *ret);

@@ -180,6 +180,8 @@ int wz_core_decide(struct wz_core *c, uint64_t budget, struct wz_plan *plan, str
 		r = wz_gate_begin(c);
 		if (r == 0)
 			r = place_waiting(c, budget, plan);
+		if (r == 0)
+			r = wz_recut_propose(c, plan);
 		c->gate.slot = WZ_ID_NONE;
 		c->gate.on = c->future.on = false;
 		wz_ledger_end(c);

@@ -61,7 +61,8 @@ struct wz_device_facts {
 	uint16_t link_domain;   /* devices with the same number > 0 are joined; 0: none or not known */
 	uint8_t numa, pcie;     /* NUMA node, PCIe switch within the node */
 	uint8_t health;         /* enum wz_health */
-	uint16_t partition;     /* 0: whole; else the number of a partition kind (spec/events.md) */
+	uint16_t partition;     /* 0: whole; else the number of a partition kind, or WZ_PARTITION_EMPTY (core/partition.h) */
+	uint8_t card;           /* devices of one node with the same number above 0 are the slots of one card that can be cut */
 };
 
 struct wz_label { struct wz_str key, value; };

@@ -41,6 +41,7 @@ static const struct {
         [WZ_REASON_BUDGET] = {"BudgetExceeded", "the budget of the queue is spent, or claimed by what runs"},
         [WZ_REASON_RESERVED] = {"Reserved", "what is free is promised to others before this job would end"},
         [WZ_REASON_ORDER] = {"Order", "others go first"},
+        [WZ_REASON_PARTITION] = {"Partition", "a card has room for it, and must be cut first"},
 };
 
 const char *wz_reason_word(enum wz_reason r)

@@ -20,14 +20,14 @@
 #include <string.h>
 
 #define MAGIC "WZCORE"
-#define VERSION 2u /* 1: without queues and reservations */
+#define VERSION 3u /* 1: without queues and reservations; 2: without hard slices of cards */
 #define BYTE_ORDER_MARK 0x01020304u /* of the policy state, which is opaque */
 
 struct io {
 	struct wz_buf *out; /* writing, else NULL */
 	const unsigned char *p, *end; /* reading */
 	const char *bad; /* reading: what is wrong; sticky */
-	uint64_t version; /* reading: of the bytes; writing: VERSION */
+	uint64_t version; /* of the format that is read or written */
 };
 
 static void fail(struct io *x, const char *what)
@@ -225,6 +225,8 @@ static void io_shape(struct io *x, struct wz_shape *s)
 	io_u8_max(x, &s->link, WZ_LINK_RACK);
 	io_u8_max(x, &s->link_preferred, 1);
 	io_u8_max(x, &s->any_model, 1);
+	if (x->version >= 3)
+		io_u16(x, &s->mig);
 	for (unsigned i = 0; i < WZ_MODELS_MAX / 64; i++) {
 		io_u64(x, &s->allowed.w[i]);
 		io_u64(x, &s->first.w[i]);
@@ -253,6 +255,10 @@ static void io_device(struct io *x, struct wz_device *d)
 	io_u8_max(x, &d->temp_c, UINT8_MAX);
 	io_i32(x, &d->milli, 1, WZ_WHOLE);
 	io_i64(x, &d->mem, 0, WZ_BYTES_MAX);
+	if (x->version >= 3) {
+		io_u8_max(x, &d->card, UINT8_MAX);
+		io_u8_max(x, &d->cut, WZ_CUT_REFUSED);
+	}
 }
 
 struct node_record {
@@ -367,6 +373,21 @@ static void io_task(struct io *x, struct task_record *t)
 	                  : t->state != WZ_TASK_ASSUMED,
 	        "a task's effect does not go with its state");
 	want(x, !t->observed || t->state == WZ_TASK_RUNNING, "observed work is not running");
+}
+
+struct recut_record {
+	struct wz_recut r;
+	uint64_t deadline_us;
+};
+
+static void io_recut(struct io *x, struct recut_record *r)
+{
+	io_u64(x, &r->r.effect);
+	io_u64(x, &r->r.destroy);
+	io_u32(x, &r->r.node);
+	io_u16(x, &r->r.slot);
+	io_u16(x, &r->r.kind);
+	io_u64(x, &r->deadline_us);
 }
 
 /* ---- writing ---- */
@@ -583,6 +604,18 @@ static void write_tasks(struct io *x, const struct wz_core *c, const uint32_t *p
 	}
 }
 
+static void write_recuts(struct io *x, const struct wz_core *c)
+{
+	uint32_t n = c->n_recut;
+
+	io_u32(x, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		struct recut_record r = {.r = c->recut[i]};
+		r.deadline_us = c->inflight.f[wz_inflight_find(c, r.r.effect)].deadline_us;
+		io_recut(x, &r);
+	}
+}
+
 /* Heap sort of slots by submit order. */
 static void sift(const struct wz_job *job, uint32_t *a, uint32_t n, uint32_t at)
 {
@@ -661,6 +694,7 @@ int wz_core_export(const struct wz_core *c, struct wz_buf *b, struct wz_err *err
 	write_queues(&x, c);
 	write_jobs(&x, c, slot, n);
 	write_tasks(&x, c, slot + c->jobs.n);
+	write_recuts(&x, c);
 	io_str(&x, &policy);
 	io_u64(&x, &rules);
 	memcpy(&mark, &order, sizeof(order)); /* tells the byte order and no more */
@@ -830,7 +864,8 @@ static void read_node(struct import *m, uint32_t id, uint32_t n_classes)
 		        .numa = dev[i].numa,
 		        .pcie = dev[i].pcie,
 		        .health = dev[i].health,
-		        .partition = dev[i].partition};
+		        .partition = dev[i].partition,
+		        .card = dev[i].card};
 	}
 	want(&m->x, r.class_id < n_classes, "a node's class is not there");
 	want(&m->x, (r.flags & WZ_NODE_PRESENT) || !(r.flags & WZ_NODE_READY), "an absent node is ready");
@@ -864,6 +899,7 @@ static void read_node(struct import *m, uint32_t id, uint32_t n_classes)
 		d->free_mem_pct = dev[i].free_mem_pct;
 		d->util_pct = dev[i].util_pct;
 		d->temp_c = dev[i].temp_c;
+		d->cut = dev[i].cut;
 	}
 	if (!(r.flags & WZ_NODE_PRESENT))
 		wz_model_node_left(s, id);
@@ -1161,6 +1197,31 @@ static void read_jobs(struct import *m)
 	}
 }
 
+static void read_recuts(struct import *m)
+{
+	struct wz_core *c = m->c;
+	uint32_t n = 0;
+
+	io_count(&m->x, &n, UINT32_MAX / 4, 6);
+	for (uint32_t i = 0; ok(m) && i < n; i++) {
+		struct recut_record r = {0};
+		const struct wz_node *node;
+		io_recut(&m->x, &r);
+		want(&m->x, r.r.node < c->model.n_nodes && c->model.node[r.r.node].name,
+		        "a cut's node is not there");
+		if (!ok(m))
+			return;
+		node = &c->model.node[r.r.node];
+		want(&m->x, r.r.slot < node->n_dev && (node->n_dev == 64 || r.r.destroy >> node->n_dev == 0),
+		        "a cut's slot is not there");
+		want(&m->x,
+		        r.r.effect && r.r.effect < c->next_effect && wz_inflight_find(c, r.r.effect) == WZ_ID_NONE,
+		        "an effect in flight was never issued, or is there twice");
+		if (ok(m))
+			m->r = wz_recut_add(c, &r.r, r.deadline_us);
+	}
+}
+
 /* The policy that the text names: the custom one of the options, or one of the table. NULL: not known any more. */
 static const struct wz_policy *policy_of(struct wz_str text, const struct wz_core_options *o, struct wz_variant *v)
 {
@@ -1248,6 +1309,8 @@ static void read_all(struct import *m, const struct wz_core_options *o)
 		read_queues(m);
 	if (ok(m))
 		read_jobs(m);
+	if (ok(m) && m->x.version >= 3)
+		read_recuts(m);
 	if (ok(m))
 		read_policy(m, o);
 	c->facts_changed = h.facts_changed;
@@ -1280,7 +1343,7 @@ int wz_core_import(const struct wz_mem *mem, const struct wz_core_options *o, st
 	wz_buf_init_fixed(&b, sum, sizeof(sum));
 	wz_buf_add_hex64(&b, checksum((struct wz_str){bytes.ptr, bytes.len - 16}));
 	m.x.version = version;
-	if (version < 1 || memcmp(sum, bytes.ptr + bytes.len - 16, 16) != 0)
+	if (version == 0 || memcmp(sum, bytes.ptr + bytes.len - 16, 16) != 0)
 		return bad(err, "the checksum is wrong");
 	if (o) {
 		plain.no_index = o->no_index;
@@ -1328,17 +1391,16 @@ uint32_t wz_core_flights(const struct wz_core *c, struct wz_flight_info *ret, ui
 
 	for (uint32_t i = 0; i < c->inflight.n_heap; i++) {
 		const struct wz_flight *f = &c->inflight.f[c->inflight.heap[i]];
-		const struct wz_task *t = &c->jobs.task[f->task];
-		const struct wz_job *j = &c->jobs.job[t->job];
+		const struct wz_job *j = f->task == WZ_ID_NONE ? NULL : &c->jobs.job[c->jobs.task[f->task].job];
 		if (f->kind == WZ_FLIGHT_TIME_LIMIT)
 			continue;
 		if (n < max)
 			ret[n] = (struct wz_flight_info){.effect = f->id,
 			        .deadline_us = f->deadline_us,
-			        .job = j->number,
+			        .job = j ? j->number : 0, /* the cut of a card is nobody's */
 			        .kind = f->kind,
-			        .task = f->task - j->first_task,
-			        .attempt = j->attempt};
+			        .task = j ? f->task - j->first_task : 0,
+			        .attempt = j ? j->attempt : 0};
 		n++;
 	}
 	kept = n < max ? n : max;

@@ -125,7 +125,8 @@ static const struct wz_place no_place; /* of all kinds but START: zeroed, as `de
 	}
 static const struct field facts_fields[] = {D("model", T_MODEL, model), D("mem", T_I64, mem_bytes),
         D("milli", T_I32, compute_milli), D("link", T_U16, link_domain), D("numa", T_U8, numa),
-        D("pcie", T_U8, pcie), D("health", T_U8, health), D("partition", T_U16, partition), {0}};
+        D("pcie", T_U8, pcie), D("health", T_U8, health), D("partition", T_U16, partition), D("card", T_U8, card),
+        {0}};
 
 #define P(key, type, member) \
 	{ \
