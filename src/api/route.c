@@ -75,6 +75,8 @@ const struct wz_route wz_routes[] = {
 	 .summary = "All devices, who holds them, and what they do"},
 	{GET, .pattern = "/v1/board", OP(board), VIEWER, TAKES(board_query), GIVES(board), .cost = 5,
 	 .summary = "The jigsaw board: all devices and the pieces on them, now or at a past moment"},
+	{GET, .pattern = "/v1/whatif", OP(whatif), VIEWER, TAKES(whatif_query), LISTS(change, "changes"), .cost = 20,
+	 .summary = "For whom today's plan changes when the cluster or a queue does"},
 	{GET, .pattern = "/v1/samples", OP(samples), VIEWER, TAKES(sample_query), LISTS(sample, "samples"), .cost = 2,
 	 .summary = "Readings over the past day, of a device or of the cluster"},
 	{GET, .pattern = "/v1/timeline", OP(timeline), VIEWER, TAKES(timeline_query), LISTS(span, "spans"), .cost = 5,

@@ -177,7 +177,7 @@ int wz_core_decide(struct wz_core *c, uint64_t budget, struct wz_plan *plan, str
 		r = propose_stops(c, plan);
 	if (r == 0) {
 		wz_ledger_begin(c);
-		r = wz_gate_begin(c);
+		r = wz_gate_begin(c, false);
 		if (r == 0)
 			r = place_waiting(c, budget, plan);
 		if (r == 0)

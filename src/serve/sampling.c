@@ -10,14 +10,16 @@ static uint16_t part(int64_t v, int64_t of)
 	return v < 0 || of <= 0 ? NOT_KNOWN : v >= of ? 10000 : (uint16_t)(v * 10000 / of);
 }
 
-static struct wz_sample sample_of(const struct wz_model_state *m, uint32_t at, const struct place_facts *f, int64_t now)
+static struct wz_sample sample_of(
+        const struct wz_model_state *m, uint32_t at, const struct place_facts *f, int64_t now)
 {
 	bool stale = f->read_us <= 0 || now - f->read_us > STALE_US;
 	const struct wz_device *d = &m->dev[at];
 	return (struct wz_sample){.util = stale ? NOT_KNOWN : part(f->util_pct, 100),
 	        .mem_used = stale ? NOT_KNOWN : part(f->mem_used, d->mem),
-	        .power_w = stale || f->power_mw < 0 ? NOT_KNOWN
-	                                            : (uint16_t)(f->power_mw / 1000 < 65000 ? f->power_mw / 1000 : 65000),
+	        .power_w = stale || f->power_mw < 0
+	                           ? NOT_KNOWN
+	                           : (uint16_t)(f->power_mw / 1000 < 65000 ? f->power_mw / 1000 : 65000),
 	        .held = part(d->milli - m->dev_milli[at], d->milli)};
 }
 
@@ -58,7 +60,8 @@ void serve_sample(void *ctx)
 		s->sample_base_us = now / WZ_SAMPLE_FINE_US * WZ_SAMPLE_FINE_US;
 	uint64_t number = (uint64_t)((now - s->sample_base_us) / WZ_SAMPLE_FINE_US);
 	for (uint32_t i = 0; i < m->n_nodes && i < s->n_nodes; i++)
-		for (uint32_t k = 0; m->node[i].flags & WZ_NODE_PRESENT && k < m->node[i].n_dev && k < s->node[i].n_devices;
+		for (uint32_t k = 0;
+		        m->node[i].flags & WZ_NODE_PRESENT && k < m->node[i].n_dev && k < s->node[i].n_devices;
 		        k++) {
 			struct place_facts *f = &s->node[i].device[k];
 			struct wz_sample v = sample_of(m, m->node[i].first_dev + k, f, now);

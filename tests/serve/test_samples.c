@@ -40,7 +40,8 @@ static void test_all_lengths(void)
 		wz_series_each(&s, 0, look, &x);
 		tap_ok(!x.wrong, "after %" PRIu64 ": one after another", k + 1);
 		tap_eq_i64(x.next, k + 1, "to the last");
-		tap_ok(x.fine >= (k + 1 < WZ_SAMPLE_FINE_N ? k + 1 : WZ_SAMPLE_FINE_N - WZ_SAMPLE_COARSE), "an hour finely");
+		tap_ok(x.fine >= (k + 1 < WZ_SAMPLE_FINE_N ? k + 1 : WZ_SAMPLE_FINE_N - WZ_SAMPLE_COARSE),
+		        "an hour finely");
 		if (k + 1 <= WZ_SAMPLE_COARSE_N * WZ_SAMPLE_COARSE)
 			tap_ok(x.n >= (k + 1) / WZ_SAMPLE_COARSE, "a day in all");
 	}
