@@ -117,6 +117,8 @@ struct serve {
 	const struct wz_config *conf; /* what holds now */
 	struct wz_config *own_conf; /* the same when it came by a reload, else NULL */
 	struct wz_tls *tls[WZ_CONFIG_LISTEN_MAX];
+	char url[WZ_CONFIG_LISTEN_MAX + 1][128]; /* of the listeners, for a browser of this machine */
+	uint32_t n_urls;
 	struct wz_auditlog auditlog;
 	struct wz_notify *notify;
 	struct keeping keep;
