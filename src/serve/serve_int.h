@@ -7,6 +7,7 @@
 
 #include "agent/wire.h"
 #include "api/api.h"
+#include "base/map.h"
 #include "os/loop.h"
 #include "os/sock.h"
 #include "serve/auditlog.h"
@@ -76,6 +77,12 @@ struct keeping { /* one pass of the retention, keep.c */
 	int64_t now_us;
 };
 
+struct quota { /* jobs that wait or run, by owner; quota.c */
+	struct wz_map user, owner; /* uid and job number to a place in `count` */
+	uint32_t *count;
+	uint32_t n, cap;
+};
+
 struct serve {
 	const struct wz_serve_options *o;
 	const struct wz_mem *mem;
@@ -122,6 +129,7 @@ struct serve {
 	struct wz_auditlog auditlog;
 	struct wz_notify *notify;
 	struct keeping keep;
+	struct quota quota;
 	struct wz_sigwatch hup;
 	struct serve_past *past; /* boards of past moments that are asked for; NULL: none was yet */
 	/* the end */
@@ -176,6 +184,14 @@ void conf_free(struct serve *s);
 void conf_audit(void *ctx, const struct wz_api_audit *a);
 void conf_tell(struct serve *s, const struct news *n); /* notifications */
 int keep_begin(struct serve *s);
+/* quota.c */
+int quota_begin(struct serve *s, struct wz_err *err);
+void quota_free(struct serve *s);
+int quota_room(struct serve *s, const struct wz_api_who *who, uint64_t n, struct wz_err *err); /* -EDQUOT "TooManyJobs" */
+void quota_add(struct serve *s, uint64_t job, int64_t uid);
+void quota_end(struct serve *s, uint64_t job); /* any number of times */
+/* What was asked, and the entries of defaults.profile that it does not name. Lives in the arena. */
+struct wz_str conf_profile(const struct serve *s, struct wz_str asked, struct wz_arena *a);
 void op_reload(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);
 void op_doctor(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq); /* checkup.c */
 int serve_metrics(struct serve *s);

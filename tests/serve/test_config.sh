@@ -82,8 +82,8 @@ launch() {
 	pid=$!
 }
 up
-port=$(sed -n 's/.*listens at: .*port \([0-9]*\).*/\1/p' "$dir/serve.log" | tail -1)
-url=https://127.0.0.1:$port
+find_url() { url=https://127.0.0.1:$(sed -n 's/.*listens at: .*port \([0-9]*\).*/\1/p' "$dir/serve.log" | tail -1); }
+find_url
 remote() { # TOKEN wz args...
 	token=$1
 	shift
@@ -169,6 +169,31 @@ done
 [ -e "$state_dir/audit.log.1" ] || fail "the audit log was never turned over"
 [ "$(stat -c %s "$state_dir/audit.log.1")" -le 131072 ] || fail "larger than it may be"
 ok "the audit file is turned over"
+
+sed -i 's/^limits:.*/limits: {jobs: 3, jobs-per-user: 2}/' "$conf"
+echo 'defaults: {profile: "cpus=2 mem=1Gi gpus=1"}' >>"$conf"
+run 0 "$wz" reload
+prints "changed: defaults limits"
+run 0 remote "$mine" submit --hold --cpus 3 -- true
+first=$(cat "$out")
+run 0 "$wz" show "$first"
+prints "gpus=1"
+prints "cpus=3"
+prints "mem=1Gi"
+run 0 remote "$mine" submit --hold -- true
+run 1 remote "$mine" submit --hold -- true
+says "as one user may: 2"
+run 0 "$wz" submit --hold -- true
+third=$(cat "$out")
+run 1 "$wz" submit --hold -- true
+says "as it may: 3"
+run 0 "$wz" cancel "$first" "$third"
+run 0 remote "$mine" submit --hold -- true
+crash
+up
+find_url
+run 1 remote "$mine" submit --hold -- true
+ok "defaults, and how many jobs there may be, after a crash too"
 
 down
 up

@@ -15,6 +15,11 @@ prints "ok   journal: numbers and checksums"
 prints "ok   daemon, agent"
 prints "ok   daemon, invariants"
 prints "ok   file system"
+run 0 "$wz" ps --all --limit 1
+says "there are more"
+prints "RUNNING"
+run 0 "$wz" ps --all --limit 0
+[ ! -s "$err" ] || fail "more than all"
 ok "all is well beside a running daemon"
 
 run 0 "$wz" doctor --state "$state_dir" --backup "$dir/backup.db"
