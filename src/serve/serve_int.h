@@ -210,6 +210,9 @@ void conf_signal(void *ctx); /* SIGHUP */
 void conf_free(struct serve *s);
 void conf_audit(void *ctx, const struct wz_api_audit *a);
 void conf_tell(struct serve *s, const struct news *n); /* notifications */
+/* ruled.c: queues and rules. `check` before anything is changed; `apply` tells what cannot be done to the log. */
+int ruled_check(struct serve *s, const struct wz_config *c, struct wz_err *err);
+void ruled_apply(struct serve *s, const struct wz_config *c);
 int keep_begin(struct serve *s);
 /* quota.c */
 int quota_begin(struct serve *s, struct wz_err *err);
