@@ -191,8 +191,7 @@ void effect_report(struct serve *s, const struct wz_wire_report *r)
 	struct wz_task_work w = {0};
 	struct wz_str text = r->text, word = wz_str_split(&text, ' ');
 	uint64_t job = (uint64_t)r->job;
-	struct wz_job_info info;
-	if (wz_core_job(s->core, job, &info) < 0 || info.attempt != (uint32_t)r->attempt)
+	if (wz_core_task_attempt(s->core, job, (uint32_t)r->task) != (uint32_t)r->attempt)
 		return;
 	(void)wz_core_task_work(s->core, job, (uint32_t)r->task, &w);
 	int64_t milli = text.ptr && wz_str_eq(word, WZ_STR("progress")) ? progress_of(wz_str_trim(text)) : -1;
@@ -217,9 +216,9 @@ void op_job_report(void *ctx, struct wz_api_call *c, const struct wz_api_job_rep
 {
 	struct serve *s = ctx;
 	struct wz_task_work w = {0};
-	struct wz_job_info info;
 	struct wz_err err;
-	if (wz_core_job(s->core, rq->id, &info) < 0 || (rq->attempt && rq->attempt != info.attempt) ||
+	uint32_t attempt = wz_core_task_attempt(s->core, rq->id, rq->task);
+	if (!attempt || (rq->attempt && rq->attempt != attempt) ||
 	        wz_core_task_work(s->core, rq->id, rq->task, &w) < 0) {
 		(void)wz_err_set(&err, -EBUSY, "NotRunning", WZ_STR("this attempt does not run"));
 		wz_api_fail(c, &err);
@@ -227,7 +226,7 @@ void op_job_report(void *ctx, struct wz_api_call *c, const struct wz_api_job_rep
 	}
 	if (rq->preempt_ack) {
 		struct wz_effect e = {
-		        .kind = WZ_EF_CHECKPOINT, .job = rq->id, .task = rq->task, .attempt = info.attempt};
+		        .kind = WZ_EF_CHECKPOINT, .job = rq->id, .task = rq->task, .attempt = attempt};
 		tell(s, &e, WZ_WIRE_ACKED);
 	}
 	if (rq->progress_milli || rq->checkpoint_us)

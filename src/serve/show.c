@@ -62,7 +62,7 @@ static void work_of(struct serve *s, const struct wz_job_info *info, struct wz_a
 {
 	struct wz_task_work w;
 	bool first = true;
-	for (uint32_t t = 0; info->tasks_placed && t < info->tasks_max; t++) {
+	for (uint32_t t = 0; info->tasks_placed && t < info->task_numbers; t++) {
 		if (wz_core_task_work(s->core, info->job, t, &w) < 0)
 			continue;
 		if (first || w.progress_milli < j->progress_milli)
@@ -188,7 +188,8 @@ static int words_of(const struct wz_api_job_query *q, uint32_t *ret, struct wz_e
 void op_job_list(void *ctx, struct wz_api_call *c, const struct wz_api_job_query *rq)
 {
 	struct showing x = {.s = ctx, .c = c, .q = rq, .limit = rq->limit ? rq->limit : 100000};
-	struct wz_job_query q = {.user = rq->user, .queue = rq->queue, .after = rq->after, .limit = UINT32_MAX};
+	struct wz_job_query q = {
+	        .user = rq->user, .queue = rq->queue, .after = rq->after, .limit = UINT32_MAX, .brief = true};
 	struct wz_err err;
 	int rc = words_of(rq, &x.words, &err);
 	q.newest_first = rq->newest;
@@ -504,7 +505,7 @@ static uint32_t all_held(struct serve *s, struct wz_arena *a, struct held **ret)
 	cap = (uint32_t)st.tasks_live;
 	struct held *h = *ret = wz_arena_alloc(a, (cap + 1) * sizeof *h);
 	for (uint32_t i = 0; h && (rc = wz_core_job_at(s->core, i, &j)) != -ENOENT; i++)
-		for (uint32_t t = 0; rc == 0 && j.tasks_placed && t < j.tasks_max; t++)
+		for (uint32_t t = 0; rc == 0 && j.tasks_placed && t < j.task_numbers; t++)
 			if (n < cap && wz_core_task(s->core, j.job, t, &p) == 0)
 				h[n++] = (struct held){j.job, p.node.v, p.devices};
 	return n;
