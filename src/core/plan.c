@@ -400,18 +400,28 @@ static int keep(struct sweep *w, const uint32_t *node, uint32_t n)
 	return 0;
 }
 
-int wz_future_plan(struct wz_core *c, uint32_t slot, uint64_t length_us, bool promise, uint64_t *ret_start_us)
+static void look_first(struct sweep *w, uint32_t node)
 {
-	const struct wz_job *j = &c->jobs.job[slot];
+	const struct wz_node *n = &w->c->model.node[node];
+
+	if (!n->name || !WZ_NODE_USABLE(n) || wz_fit_idle(w->c, w->s, node) != WZ_REASON_NONE)
+		return;
+	w->x->fit[node] = 0;
+	look(w, node);
+}
+
+int wz_future_plan(struct wz_core *c, const struct wz_ask *ask, uint64_t *ret_start_us)
+{
+	const struct wz_job *j = &c->jobs.job[ask->slot];
 	const uint32_t *node;
 	uint32_t confirms = 0, n;
 	struct sweep w = {.c = c,
 	        .x = &c->future,
 	        .s = &c->shapes.shape[j->shape],
-	        .slot = slot,
+	        .slot = ask->slot,
 	        .want = j->tasks_min,
 	        .now = c->now_us,
-	        .length = length_us};
+	        .length = ask->length_us};
 	int r = note_started(c);
 
 	if (r < 0)
@@ -419,12 +429,10 @@ int wz_future_plan(struct wz_core *c, uint32_t slot, uint64_t length_us, bool pr
 	w.together = j->tasks_max > 1 && !w.s->link_preferred &&
 	             (w.s->link == WZ_LINK_NODE || w.s->link == WZ_LINK_RACK);
 	load(c);
-	for (uint32_t i = 0; i < c->model.n_nodes; i++) {
-		bool ok = c->model.node[i].name && WZ_NODE_USABLE(&c->model.node[i]) &&
-		          wz_fit_idle(c, w.s, i) == WZ_REASON_NONE;
-		c->future.fit[i] = ok ? 0 : UNFIT;
-		look(&w, i);
-	}
+	for (uint32_t i = 0; i < c->model.n_nodes; i++)
+		c->future.fit[i] = UNFIT;
+	for (uint32_t i = 0; i < (ask->only ? ask->n_only : c->model.n_nodes); i++)
+		look_first(&w, ask->only ? ask->only[i].node : i);
 	w.x->work += c->model.n_nodes;
 	*ret_start_us = UINT64_MAX;
 	/* In a step the job has been found not to fit now, by closer looks than these. */
@@ -435,5 +443,5 @@ int wz_future_plan(struct wz_core *c, uint32_t slot, uint64_t length_us, bool pr
 			break;
 	}
 	*ret_start_us = w.now;
-	return promise ? keep(&w, node, n) : 0;
+	return ask->promise ? keep(&w, node, n) : 0;
 }
