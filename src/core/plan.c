@@ -133,8 +133,10 @@ static int note_started(struct wz_core *c)
 		int r = wz_grow(&c->mem, &x->end, &x->end_cap, x->n_end + 1, sizeof(*x->end));
 		if (r < 0)
 			return r;
+		if (c->ledger.undo[x->seen].hold || !c->ledger.undo[x->seen].took)
+			continue;
 		e.at_us = wz_end_latest(c, e.task);
-		if (!c->ledger.undo[x->seen].took || e.at_us == UINT64_MAX)
+		if (e.at_us == UINT64_MAX)
 			continue;
 		for (; at && later(&x->end[at - 1], &e); at--)
 			x->end[at] = x->end[at - 1];

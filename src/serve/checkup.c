@@ -26,10 +26,11 @@ static uint64_t disk_free(const struct serve *s)
 static void check_store(struct serve *s, struct wz_api_call *c)
 {
 	struct wz_store_status st;
+	struct wz_err err;
 	char text[400];
 	wz_store_status(s->store, &st);
-	if (st.failing)
-		tell(c, "journal", WZ_RESULT_FAIL, st.error.text,
+	if (wz_store_ready(s->store, &err) < 0)
+		tell(c, "journal", err.code == -EAGAIN ? WZ_RESULT_WARN : WZ_RESULT_FAIL, err.text,
 		        "new jobs are refused until it can be written again");
 	else
 		tell(c, "journal", WZ_RESULT_OK, st.warning[0] ? st.warning : "is written", "");

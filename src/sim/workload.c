@@ -359,6 +359,7 @@ int wz_sim_tasks_add(struct wz_sim_tasks *s, const struct wz_sim_task *t, struct
 	        copy_str(&s->arena, t->name, &copy.name) < 0 || copy_str(&s->arena, t->user, &copy.user) < 0 ||
 	        copy_str(&s->arena, t->queue, &copy.queue) < 0 ||
 	        copy_str(&s->arena, t->gpu_spec, &copy.gpu_spec) < 0 ||
+	        copy_str(&s->arena, t->template_, &copy.template_) < 0 ||
 	        wz_strtab_add(&s->names, copy.name, &id) < 0)
 		return out_of_memory(err);
 	wz_check(id == s->n);
@@ -413,7 +414,7 @@ static uint64_t digest_node(uint64_t h, const struct wz_sim_nodes *s, const stru
 		h = wz_hash_u64(h, (uint64_t)d->compute_milli);
 		h = wz_hash_u64(
 		        h, (uint64_t)d->link_domain << 32 | (uint64_t)d->partition << 16 | (uint64_t)d->health);
-		h = wz_hash_u64(h, (uint64_t)d->numa << 8 | d->pcie);
+		h = wz_hash_u64(h, (uint64_t)d->card << 16 | (uint64_t)d->numa << 8 | d->pcie);
 	}
 	for (uint32_t i = 0; i < n->n_labels; i++) {
 		h = wz_hash_str(h, n->label[i].key);
@@ -447,6 +448,8 @@ int wz_sim_digest(const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *t
 		h = wz_hash_u64(h, (uint64_t)t->start_us);
 		h = wz_hash_u64(h, (uint64_t)t->end_us);
 		h = wz_hash_u64(h, (uint64_t)t->run_us);
+		if (t->template_.len || t->pinned)
+			h = wz_hash_u64(wz_hash_str(h, t->template_), t->pinned);
 	}
 	wz_buf_release(&text);
 	*ret = h;
