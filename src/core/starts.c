@@ -188,7 +188,7 @@ static int plan_once(struct wz_core *c, struct future_ctx *x, const uint32_t *sl
         const struct kept *kept, uint64_t *start)
 {
 	uint32_t at = 0;
-	int r = wz_gate_begin(c);
+	int r = wz_gate_begin(c, true);
 
 	if (r == 0)
 		r = wz_future_begin(c, x->sample ? end_drawn : end_by_limit, x);

@@ -72,6 +72,8 @@ static const struct wz_api_backend backend = {.job_submit = op_job_submit,
         .reservation_remove = op_reservation_remove,
         .board = op_board,
         .timeline = op_timeline,
+        .samples = op_samples,
+        .whatif = op_whatif,
         .info = op_info,
         .audit_list = op_audit_list,
         .doctor = op_doctor,
@@ -150,6 +152,10 @@ static int arm(struct serve *s, struct wz_err *err)
 		rc = wz_timer_init(&s->agent_timer, s->loop, link_retry, s);
 	if (rc == 0)
 		rc = wz_timer_init(&s->patience_timer, s->loop, give_up, s);
+	if (rc == 0)
+		rc = wz_timer_init(&s->sample_timer, s->loop, serve_sample, s);
+	if (rc == 0)
+		wz_timer_set(&s->sample_timer, WZ_SAMPLE_FINE_US);
 	if (rc == 0)
 		rc = wz_watch_init(&s->store_watch, s->loop, wz_store_fd(s->store), on_store, s);
 	if (rc == 0)
@@ -243,6 +249,7 @@ static void tear_down(struct serve *s)
 		wz_watch_release(&s->store_watch);
 	wz_store_close(s->store); /* its last answers go out before the API does */
 	serve_past_end(s);
+	serve_samples_end(s);
 	wz_api_free(s->api);
 	terminal_end_all(s);
 	logs_release(s);
@@ -257,6 +264,7 @@ static void tear_down(struct serve *s)
 	wz_timer_release(&s->deadline_timer);
 	wz_timer_release(&s->agent_timer);
 	wz_timer_release(&s->patience_timer);
+	wz_timer_release(&s->sample_timer);
 	wz_sigwatch_release(&s->term);
 	wz_sigwatch_release(&s->intr);
 	wz_sigwatch_release(&s->child);

@@ -13,6 +13,7 @@
 #include "serve/auditlog.h"
 #include "serve/config.h"
 #include "serve/notify.h"
+#include "serve/samples.h"
 #include "serve/serve.h"
 #include "store/store.h"
 
@@ -69,6 +70,7 @@ struct place_facts { /* of a device, beside the core's */
 	char uuid[80];
 	int32_t util_pct, temp_c, foreign;
 	int64_t mem_used, power_mw, read_us;
+	struct wz_series *series; /* NULL: none yet */
 	struct told told; /* what the core was told last */
 };
 struct node_facts { /* by node id */
@@ -133,6 +135,9 @@ struct serve {
 	struct wz_notify *notify;
 	struct keeping keep;
 	struct wz_sigwatch hup;
+	struct wz_timer sample_timer;
+	struct wz_series *cluster; /* held against used, over all devices */
+	int64_t sample_base_us; /* of number 0 */
 	struct serve_past *past; /* boards of past moments that are asked for; NULL: none was yet */
 	/* the end */
 	bool stopping, failed;
@@ -235,6 +240,10 @@ void op_job_logs(void *ctx, struct wz_api_call *c, const struct wz_api_job_logs 
 void op_node_list(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);
 void op_device_list(void *ctx, struct wz_api_call *c, const struct wz_api_device_query *rq);
 void op_timeline(void *ctx, struct wz_api_call *c, const struct wz_api_timeline_query *rq);
+void op_whatif(void *ctx, struct wz_api_call *c, const struct wz_api_whatif_query *rq);
+void op_samples(void *ctx, struct wz_api_call *c, const struct wz_api_sample_query *rq);
+void serve_sample(void *ctx); /* the timer's */
+void serve_samples_end(struct serve *s);
 void op_board(void *ctx, struct wz_api_call *c, const struct wz_api_board_query *rq);
 void serve_past_end(struct serve *s);
 void op_info(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);
