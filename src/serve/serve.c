@@ -235,6 +235,8 @@ static int begin_care(struct serve *s, struct wz_err *err)
 	int rc = wz_auditlog_open(&s->auditlog, s->o->state_dir, s->conf->audit_bytes, s->conf->audit_files, err);
 	if (rc == 0)
 		rc = wz_notify_new(s->mem, &s->notify, err);
+	if (rc == 0)
+		rc = quota_begin(s, err);
 	if (rc == 0 && keep_begin(s) < 0)
 		rc = wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for a timer"));
 	return rc;
@@ -269,6 +271,7 @@ static void tear_down(struct serve *s)
 	wz_sigwatch_release(&s->intr);
 	wz_sigwatch_release(&s->child);
 	conf_free(s);
+	quota_free(s);
 	wz_core_free(s->core);
 	wz_loop_free(s->loop);
 	wz_batch_release(&s->batch);

@@ -8,6 +8,7 @@
 
 #include "agent/wire.h"
 #include "api/api.h"
+#include "base/map.h"
 #include "os/loop.h"
 #include "os/sock.h"
 #include "serve/auditlog.h"
@@ -86,6 +87,12 @@ struct keeping { /* one pass of the retention, keep.c */
 	int64_t now_us;
 };
 
+struct quota { /* jobs that wait or run, by owner; quota.c */
+	struct wz_map user, owner; /* uid and job number to a place in `count` */
+	uint32_t *count;
+	uint32_t n, cap;
+};
+
 struct serve {
 	const struct wz_serve_options *o;
 	const struct wz_mem *mem;
@@ -134,6 +141,7 @@ struct serve {
 	struct wz_auditlog auditlog;
 	struct wz_notify *notify;
 	struct keeping keep;
+	struct quota quota;
 	struct wz_sigwatch hup;
 	struct wz_timer sample_timer;
 	struct wz_series *cluster; /* held against used, over all devices */
@@ -207,7 +215,18 @@ void conf_signal(void *ctx); /* SIGHUP */
 void conf_free(struct serve *s);
 void conf_audit(void *ctx, const struct wz_api_audit *a);
 void conf_tell(struct serve *s, const struct news *n); /* notifications */
+/* ruled.c: queues and rules. `check` before anything is changed; `apply` tells what cannot be done to the log. */
+int ruled_check(struct serve *s, const struct wz_config *c, struct wz_err *err);
+void ruled_apply(struct serve *s, const struct wz_config *c);
 int keep_begin(struct serve *s);
+/* quota.c */
+int quota_begin(struct serve *s, struct wz_err *err);
+void quota_free(struct serve *s);
+int quota_room(struct serve *s, const struct wz_api_who *who, uint64_t n, struct wz_err *err); /* -EDQUOT "TooManyJobs" */
+void quota_add(struct serve *s, uint64_t job, int64_t uid);
+void quota_end(struct serve *s, uint64_t job); /* any number of times */
+/* What was asked, and the entries of defaults.profile that it does not name. Lives in the arena. */
+struct wz_str conf_profile(const struct serve *s, struct wz_str asked, struct wz_arena *a);
 void op_reload(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);
 void op_doctor(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq); /* checkup.c */
 int serve_metrics(struct serve *s);

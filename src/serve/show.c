@@ -133,7 +133,8 @@ static int words_of(const struct wz_api_job_query *q, uint32_t *ret, struct wz_e
 void op_job_list(void *ctx, struct wz_api_call *c, const struct wz_api_job_query *rq)
 {
 	struct showing x = {.s = ctx, .c = c, .q = rq, .limit = rq->limit ? rq->limit : 100000};
-	struct wz_job_query q = {.user = rq->user, .queue = rq->queue, .after = rq->after, .limit = UINT32_MAX};
+	struct wz_job_query q = {
+	        .user = rq->user, .queue = rq->queue, .after = rq->after, .limit = UINT32_MAX, .brief = true};
 	struct wz_err err;
 	int rc = rq->node.len || rq->since_us || rq->until_us
 	                 ? wz_err_set(&err, -EOPNOTSUPP, "NotSupported",

@@ -240,6 +240,7 @@ static int write_job(struct serve *s, const struct touched *t, struct wz_err *er
 		WZ_SET(JOB, &r, priority, info.priority);
 	} else {
 		WZ_SET(JOB, &r, state, WZ_ROW_ENDED);
+		quota_end(s, t->job);
 		WZ_SET(JOB, &r, end, t->end);
 		WZ_SET(JOB, &r, ended_us, serve_now_us(s));
 		WZ_SET(JOB, &r, reason, wz_str(t->text));
