@@ -294,12 +294,12 @@ static bool advance(struct sweep *w)
 static bool together(struct sweep *w, const uint32_t **ret_node, uint32_t *ret_n)
 {
 	const struct wz_model_state *m = &w->c->model;
-	bool racks = w->s->link == WZ_LINK_RACK;
-	uint32_t groups = racks ? m->n_racks : m->n_ranked;
+	const struct wz_topo *racks = w->s->link == WZ_LINK_RACK ? &w->c->between.topo[WZ_TOPO_RACK] : NULL;
+	uint32_t groups = racks ? racks->n_groups : m->n_ranked;
 
 	for (uint32_t g = 0; g < groups; g++) {
-		const uint32_t *node = racks ? &m->rack_node[m->rack_start[g]] : &m->by_rank[g];
-		uint32_t n = racks ? m->rack_start[g + 1] - m->rack_start[g] : 1;
+		const uint32_t *node = racks ? &racks->group_node[racks->group_start[g]] : &m->by_rank[g];
+		uint32_t n = racks ? racks->group_start[g + 1] - racks->group_start[g] : 1;
 		uint64_t sum = 0;
 		for (uint32_t i = 0; i < n; i++)
 			sum += w->x->fit[node[i]] == UNFIT ? 0 : w->x->fit[node[i]];
@@ -406,26 +406,43 @@ static void look_first(struct sweep *w, uint32_t node)
 {
 	const struct wz_node *n = &w->c->model.node[node];
 
-	if (!n->name || !WZ_NODE_USABLE(n) || wz_fit_idle(w->c, w->s, node) != WZ_REASON_NONE)
+	if (!n->name || !WZ_NODE_OPEN(n) || wz_fit_idle(w->c, w->s, node) != WZ_REASON_NONE)
 		return;
 	w->x->fit[node] = 0;
 	look(w, node);
 }
 
+/* Of a job with several sets of tasks the one is planned that takes most devices. */
+static const struct wz_set *hardest_set(const struct wz_core *c, const struct wz_job *j, struct wz_set *one)
+{
+	uint32_t n, best = 0;
+	const struct wz_set *set = wz_job_sets(c, j, one, &n);
+
+	for (uint32_t i = 1; i < n; i++)
+		if (wz_shape_gpu_milli(&c->shapes.shape[set[i].shape]) * set[i].min >
+		        wz_shape_gpu_milli(&c->shapes.shape[set[best].shape]) * set[best].min)
+			best = i;
+	return &set[best];
+}
+
 int wz_future_plan(struct wz_core *c, const struct wz_ask *ask, uint64_t *ret_start_us)
 {
 	const struct wz_job *j = &c->jobs.job[ask->slot];
+	const struct wz_set *set = hardest_set(c, j, &(struct wz_set){0});
+	const struct wz_topo *racks;
 	const uint32_t *node;
 	uint32_t confirms = 0, n;
 	struct sweep w = {.c = c,
 	        .x = &c->future,
-	        .s = &c->shapes.shape[j->shape],
+	        .s = &c->shapes.shape[set->shape],
 	        .slot = ask->slot,
-	        .want = j->tasks_min,
+	        .want = set->min,
 	        .now = c->now_us,
 	        .length = ask->length_us};
 	int r = note_started(c);
 
+	if (r == 0)
+		r = wz_topo_groups(c, WZ_TOPO_RACK, &racks);
 	if (r < 0)
 		return r;
 	w.together = j->tasks_max > 1 && !w.s->link_preferred &&
