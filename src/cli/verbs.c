@@ -24,6 +24,8 @@ static const struct wz_verb *const verbs[] = {
         &wz_verb_top,
         &wz_verb_history,
         &wz_verb_report,
+        &wz_verb_queue,
+        &wz_verb_reserve,
         &wz_verb_drain,
         &wz_verb_undrain,
         &wz_verb_doctor,
