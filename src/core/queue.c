@@ -442,12 +442,13 @@ static void move_jobs(struct wz_core *c)
 		struct wz_job *j = &c->jobs.job[s];
 		if (!ours(c, j))
 			continue;
+		bool ordered = j->state == WZ_JOB_WAITING && !j->backoff;
 		wz_check(class_in_default(c, j, &account, &class_id) == 0); /* they are made */
-		if (j->state == WZ_JOB_WAITING)
+		if (ordered)
 			wz_order_remove(c, s);
 		j->account = account;
 		j->class_id = class_id;
-		if (j->state == WZ_JOB_WAITING)
+		if (ordered)
 			wz_order_add(c, s);
 		wz_job_rehash(c, s);
 	}
