@@ -331,7 +331,7 @@ static void recount(struct wz_core *c, bool keep_holds)
 		if (!j->used || j->account == WZ_ID_NONE)
 			continue;
 		wz_queue_job(c, s, 1);
-		for (uint32_t i = 0; i < j->tasks_max; i++) {
+		for (uint32_t i = 0; i < j->n_tasks; i++) {
 			struct wz_charge k;
 			if (c->jobs.task[j->first_task + i].node == WZ_ID_NONE)
 				continue;
@@ -408,8 +408,15 @@ static int class_in_default(struct wz_core *c, const struct wz_job *j, uint32_t 
 	int r = wz_account_make(c, DEFAULT, j->user == WZ_ID_NONE ? WZ_USER_NOBODY : j->user, ret_account);
 
 	return r < 0 ? r
-	             : wz_order_class(
-	                       c, j->shape, j->tasks_min, j->tasks_max, j->priority, *ret_account, ret_class);
+	             : wz_order_class(c,
+	                       &(struct wz_class){.shape = j->shape,
+	                               .between = j->between,
+	                               .gang = j->gang,
+	                               .tasks_min = j->tasks_min,
+	                               .tasks_max = j->tasks_max,
+	                               .priority = j->priority,
+	                               .account = *ret_account},
+	                       ret_class);
 }
 
 /* root and default, and in it an account and a class for every job that is there; nothing of it is seen yet. */

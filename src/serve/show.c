@@ -450,7 +450,7 @@ static uint32_t all_held(struct serve *s, struct wz_arena *a, struct held **ret)
 	cap = (uint32_t)st.tasks_live;
 	struct held *h = *ret = wz_arena_alloc(a, (cap + 1) * sizeof *h);
 	for (uint32_t i = 0; h && (rc = wz_core_job_at(s->core, i, &j)) != -ENOENT; i++)
-		for (uint32_t t = 0; rc == 0 && j.tasks_placed && t < j.tasks_max; t++)
+		for (uint32_t t = 0; rc == 0 && j.tasks_placed && t < j.task_numbers; t++)
 			if (n < cap && wz_core_task(s->core, j.job, t, &p) == 0)
 				h[n++] = (struct held){j.job, p.node.v, p.devices};
 	return n;
