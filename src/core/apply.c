@@ -591,5 +591,7 @@ int wz_core_apply(struct wz_core *c, const struct wz_event *e, struct wz_err *er
 	r = handlers[e->kind](c, e, err);
 	if (r < 0)
 		c->now_us = before;
+	else if (c->watch.seen)
+		c->watch.seen(c->watch.ctx, c, e, NULL);
 	return r;
 }

@@ -230,5 +230,7 @@ int wz_core_apply_effect(struct wz_core *c, const struct wz_effect *e, struct wz
 	r = appliers[e->kind](c, e, err);
 	if (r == 0)
 		c->next_effect = e->id + 1;
+	if (r == 0 && c->watch.seen)
+		c->watch.seen(c->watch.ctx, c, NULL, e);
 	return r;
 }

@@ -37,6 +37,7 @@ int wz_core_new(const struct wz_mem *mem, const struct wz_core_options *o, struc
 	wz_params_init(c);
 	c->policy = variant.policy;
 	c->index.off = o->no_index;
+	c->watch = o->watch;
 	c->index.bytes_max = (uint64_t)(o->index_bytes_max_mib ? o->index_bytes_max_mib : 1024) << 20;
 	wz_model_init(&c->model, &c->mem, o->seed);
 	wz_shapes_init(&c->shapes, &c->mem);

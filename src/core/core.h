@@ -20,6 +20,13 @@
 
 struct wz_core;
 
+/* Sees what was applied, in its order: events that were accepted, and effects; one of the two is NULL. What a journal is made
+ * of. It must not call the core. */
+struct wz_core_watch {
+	void (*seen)(void *ctx, const struct wz_core *c, const struct wz_event *e, const struct wz_effect *f);
+	void *ctx;
+};
+
 struct wz_core_options {
 	uint64_t seed;            /* node order and all random draws */
 	const char *policy;       /* a policy, perhaps with parameters: "jigsaw:power=0.2" (policy.h); NULL: the default */
@@ -27,6 +34,7 @@ struct wz_core_options {
 	bool no_index;            /* evaluate every node for every decision: slow, for differential tests */
 	uint64_t start_timeout_us; /* deadline of a START; 0: 30 s */
 	uint64_t stop_timeout_us;  /* deadline of a STOP before it is asked again; 0: 60 s */
+	struct wz_core_watch watch; /* seen NULL: nobody looks. No state */
 	uint32_t index_bytes_max_mib; /* memory the score index may use; 0: 1024 */
 };
 

@@ -314,6 +314,7 @@ uint32_t wz_assemble_best_place(struct wz_core *c, uint32_t slot, struct wz_str 
 int wz_plan_add(struct wz_plan *p, const struct wz_effect *e);
 
 struct wz_core {
+	struct wz_core_watch watch;
 	struct wz_mem mem;
 	uint64_t seed, now_us, step, next_effect;
 	uint64_t start_timeout_us, stop_timeout_us;

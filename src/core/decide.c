@@ -154,7 +154,10 @@ static bool promise_start(struct wz_core *c, struct wz_class *k, int *ret_err)
 	if (!c->future.on)
 		*ret_err = wz_future_begin(c, NULL, NULL);
 	if (*ret_err == 0)
-		*ret_err = wz_future_plan(c, k->cursor, wz_job_length(c, k->cursor), true, &start);
+		*ret_err = wz_future_plan(c,
+		        &(struct wz_ask){
+		                .slot = k->cursor, .length_us = wz_job_length(c, k->cursor), .promise = true},
+		        &start);
 	return *ret_err == 0;
 }
 

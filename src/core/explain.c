@@ -235,9 +235,8 @@ static void put_amount(int64_t v, const struct wz_rule_blocker *r, struct wz_buf
 		wz_milli_format(b, (uint64_t)v);
 }
 
-static void put_rule(const struct wz_rule_blocker *r, struct wz_buf *b)
+void wz_rule_blocker_format(const struct wz_rule_blocker *r, struct wz_buf *b)
 {
-	wz_buf_addz(b, "; ");
 	wz_buf_addz(b, wz_reason_word(r->reason));
 	wz_buf_addz(b, " of ");
 	wz_buf_addz(b, r->queue);
@@ -273,8 +272,10 @@ void wz_explanation_format(const struct wz_explanation *e, struct wz_buf *b)
 		wz_buf_add_u64(b, e->tasks_needed);
 		wz_buf_addc(b, ')');
 	}
-	for (uint32_t i = 0; i < e->n_rules; i++)
-		put_rule(&e->rule[i], b);
+	for (uint32_t i = 0; i < e->n_rules; i++) {
+		wz_buf_addz(b, "; ");
+		wz_rule_blocker_format(&e->rule[i], b);
+	}
 	for (unsigned r = WZ_REASON_NO_NODES; r < WZ_REASON_COUNT_; r++) {
 		if (!e->blocked[r])
 			continue;

@@ -78,6 +78,7 @@ struct wz_explanation {
 
 const char *wz_reason_word(enum wz_reason r); /* "Busy", stable, UpperCamelCase */
 const char *wz_reason_text(enum wz_reason r); /* "enough devices, but not free now" */
+void wz_rule_blocker_format(const struct wz_rule_blocker *r, struct wz_buf *b); /* "QueueLimit of q: 4 of 4 gpu used, 1 more asked" */
 void wz_explanation_format(const struct wz_explanation *e, struct wz_buf *b); /* one line for people */
 
 #endif

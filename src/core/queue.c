@@ -437,17 +437,19 @@ static int make_first(struct wz_core *c)
 static void move_jobs(struct wz_core *c)
 {
 	uint32_t account, class_id;
+	bool in_order;
 
 	for (uint32_t s = 0; s < c->jobs.n; s++) {
 		struct wz_job *j = &c->jobs.job[s];
 		if (!ours(c, j))
 			continue;
+		in_order = j->state == WZ_JOB_WAITING && !j->backoff;
 		wz_check(class_in_default(c, j, &account, &class_id) == 0); /* they are made */
-		if (j->state == WZ_JOB_WAITING)
+		if (in_order)
 			wz_order_remove(c, s);
 		j->account = account;
 		j->class_id = class_id;
-		if (j->state == WZ_JOB_WAITING)
+		if (in_order)
 			wz_order_add(c, s);
 		wz_job_rehash(c, s);
 	}

@@ -267,9 +267,16 @@ uint64_t wz_job_length(const struct wz_core *c, uint32_t slot); /* of a job that
 typedef uint64_t wz_end_fn(void *ctx, uint32_t task);
 int wz_future_begin(
         struct wz_core *c, wz_end_fn *end, void *ctx); /* forgets all promises; sorts the ends; -ENOMEM */
-/* Plans the job: earliest start at which its minimum fits and no earlier promise is hurt. UINT64_MAX: never by what is
+/* Plans a job: earliest start at which its minimum fits and no earlier promise is hurt. UINT64_MAX: never by what is
  * known. With `promise` its room is kept from there on. -ENOMEM. O(nodes + tasks). */
-int wz_future_plan(struct wz_core *c, uint32_t slot, uint64_t length_us, bool promise, uint64_t *ret_start_us);
+struct wz_ask {
+	uint32_t slot;
+	uint64_t length_us;
+	bool promise;
+	const struct wz_promise *only; /* [n_only] on the nodes of these promises alone; NULL: on any */
+	uint32_t n_only;
+};
+int wz_future_plan(struct wz_core *c, const struct wz_ask *ask, uint64_t *ret_start_us);
 
 /* ---- estimates of starts (starts.c): beside the state ---- */
 struct wz_start_note;

@@ -233,6 +233,14 @@ int serve_metrics(struct serve *s);
 void serve_collect(void *ctx, struct wz_metrics *m);
 void op_audit_list(void *ctx, struct wz_api_call *c, const struct wz_api_audit_query *rq);
 
+/* queues.c */
+void op_queue_list(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);
+void op_queue_set(void *ctx, struct wz_api_call *c, const struct wz_api_queue_set *rq);
+void op_queue_remove(void *ctx, struct wz_api_call *c, const struct wz_api_name_ref *rq);
+void op_reservation_list(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);
+void op_reservation_set(void *ctx, struct wz_api_call *c, const struct wz_api_reservation_set *rq);
+void op_reservation_remove(void *ctx, struct wz_api_call *c, const struct wz_api_name_ref *rq);
+
 /* jobs.c, show.c, logs.c */
 void op_job_submit(void *ctx, struct wz_api_call *c, const struct wz_api_submit *rq);
 void op_job_cancel(void *ctx, struct wz_api_call *c, const struct wz_api_job_cancel *rq);

@@ -55,7 +55,8 @@ static int state_workload(struct wz_drive *d, struct wz_err *err)
 
 int wz_drive_open(struct wz_drive *d, const struct wz_drive_options *o, struct wz_err *err)
 {
-	struct wz_core_options co = {.seed = o->seed, .policy = o->placement, .no_index = o->no_index};
+	struct wz_core_options co = {
+	        .seed = o->seed, .policy = o->placement, .no_index = o->no_index, .watch = o->watch};
 	struct wz_enact_options eo = o->faults;
 	int r = wz_core_new(d->mem, &co, &d->core, err);
 
