@@ -5,7 +5,7 @@ BUILD := build
 MESON ?= meson
 NINJA ?= ninja
 
-.PHONY: all run check check-quick check-long bench fuzz asan coverage paper format install clean help
+.PHONY: all run demo-sim deb check check-quick check-long bench fuzz asan coverage paper format install clean help
 .DEFAULT_GOAL := all
 
 # all: build everything into build/ (installs no packages)
@@ -17,11 +17,20 @@ $(BUILD)/build.ninja:
 		echo "meson or ninja is missing; run: tools/install-deps build" >&2; exit 1; }
 	$(MESON) setup $(BUILD)
 
-# run: install what is missing, build, and run the demo into out/demo
+# run: install what is missing, build, start the daemon and show real jobs until Ctrl-C (WZ_RUN_SECONDS=20: ends itself)
 run:
 	@tools/install-deps build
 	@$(MAKE) --no-print-directory all
 	@tools/run-demo
+
+# demo-sim: build, and compare seven placement policies on a simulated cluster, into out/demo
+demo-sim: all
+	@tools/run-demo-sim
+
+# deb: build out/whalezen_VERSION_ARCH.deb
+deb:
+	@tools/install-deps build
+	@tools/build-deb
 
 # check: install what is missing, then every check; the last line counts the tests
 check:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A request goes through these gates, in this order: who (auth), how often (limit), what (route), may they (role), is it
  * well formed (json tables), is the job theirs (owner); then the body's operation has the call. A call is one block with
- * an arena; it ends in finish(), which is the only place that counts, audits and frees. */
-#include "api/api.h"
+ * an arena; it ends in wz_api_finish(), which is the only place that counts, audits and frees. */
+#include "api/api_int.h"
 
 #include "base/check.h"
 #include "os/clock.h"
@@ -12,10 +12,13 @@
 #define ANSWER_MAX (128u << 20)
 #define ARENA_BLOCK 4096u
 #define FAILED_LOGIN_COST 10u
-#define HEADERS_MAX 512u
+#define HEADERS_MAX 2048u
 
 static const char common_headers[] = "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
-static const char asset_headers[] =
+#define PAGE_POLICY \
+	"Content-Security-Policy: default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; " \
+	"frame-ancestors 'none'\r\nReferrer-Policy: no-referrer\r\n"
+const char wz_api_asset_headers[] =
         "Cache-Control: no-cache\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
         "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
         "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n";
@@ -30,75 +33,26 @@ const struct wz_api_config wz_api_config_default = {
 
 static const double seconds[] = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10};
 
-enum {
-	M_REQUESTS,
-	M_SECONDS,
-	M_REFUSED,
-	M_LIMITED,
-	M_AUTH,
-	M_CONNECTIONS,
-	M_SUBSCRIBERS,
-	M_EVENTS,
-	M_GAPS,
-	M_COUNT_
-};
 const struct wz_metric wz_api_metric_table[] = {
-        [M_REQUESTS] = {"wz_http_requests_total", "Requests answered.", WZ_METRIC_COUNTER, {"operation", "status"},
+        [WZ_API_M_REQUESTS] = {"wz_http_requests_total", "Requests answered.", WZ_METRIC_COUNTER,
+                {"operation", "status"}, NULL, 0},
+        [WZ_API_M_SECONDS] = {"wz_http_request_seconds", "Time from the whole request to its answer.",
+                WZ_METRIC_HISTOGRAM, {"operation"}, seconds, WZ_ARRAY_LEN(seconds)},
+        [WZ_API_M_REFUSED] = {"wz_http_refused_total",
+                "Requests that never reached a route: malformed, slow, too many.", WZ_METRIC_COUNTER, {"reason"},
                 NULL, 0},
-        [M_SECONDS] = {"wz_http_request_seconds", "Time from the whole request to its answer.", WZ_METRIC_HISTOGRAM,
-                {"operation"}, seconds, WZ_ARRAY_LEN(seconds)},
-        [M_REFUSED] = {"wz_http_refused_total", "Requests that never reached a route: malformed, slow, too many.",
-                WZ_METRIC_COUNTER, {"reason"}, NULL, 0},
-        [M_LIMITED] = {"wz_http_rate_limited_total", "Requests over the rate limit of their role.",
+        [WZ_API_M_LIMITED] = {"wz_http_rate_limited_total", "Requests over the rate limit of their role.",
                 WZ_METRIC_COUNTER, {"role"}, NULL, 0},
-        [M_AUTH] = {"wz_http_auth_failures_total", "Requests with a token that is not known.", WZ_METRIC_COUNTER,
-                {"reason"}, NULL, 0},
-        [M_CONNECTIONS] = {"wz_http_connections", "Open connections.", WZ_METRIC_GAUGE, {NULL}, NULL, 0},
-        [M_SUBSCRIBERS] = {"wz_event_subscribers", "Open event streams.", WZ_METRIC_GAUGE, {NULL}, NULL, 0},
-        [M_EVENTS] = {"wz_events_published_total", "Events given to the streams.", WZ_METRIC_COUNTER, {NULL}, NULL,
+        [WZ_API_M_AUTH] = {"wz_http_auth_failures_total", "Requests with a token that is not known.",
+                WZ_METRIC_COUNTER, {"reason"}, NULL, 0},
+        [WZ_API_M_CONNECTIONS] = {"wz_http_connections", "Open connections.", WZ_METRIC_GAUGE, {NULL}, NULL, 0},
+        [WZ_API_M_SUBSCRIBERS] = {"wz_event_subscribers", "Open event streams.", WZ_METRIC_GAUGE, {NULL}, NULL, 0},
+        [WZ_API_M_EVENTS] = {"wz_events_published_total", "Events given to the streams.", WZ_METRIC_COUNTER, {NULL},
+                NULL, 0},
+        [WZ_API_M_GAPS] = {"wz_event_gaps_total", "Times a stream lost events.", WZ_METRIC_COUNTER, {NULL}, NULL,
                 0},
-        [M_GAPS] = {"wz_event_gaps_total", "Times a stream lost events.", WZ_METRIC_COUNTER, {NULL}, NULL, 0},
 };
-const uint32_t wz_api_metric_table_n = M_COUNT_;
-
-struct wz_api {
-	struct wz_api_config cfg;
-	struct wz_loop *loop;
-	const struct wz_mem *mem;
-	struct wz_http_server *http;
-	struct wz_auth *auth;
-	struct wz_hub *hub;
-	struct wz_metrics *metrics;
-	struct wz_limit limit;
-	uint64_t next_id;
-	uint32_t refs; /* itself, and each open call */
-	bool freed;
-};
-
-enum progress { OPEN, LISTING, STREAMING };
-
-struct wz_api_call {
-	struct wz_api *api;
-	struct wz_http_req *r;
-	const struct wz_route *route; /* NULL: none */
-	struct wz_api_who who;
-	struct wz_arena arena;
-	struct wz_json_doc doc;
-	struct wz_buf out; /* of a list, or one answer */
-	void *rq;
-	void *data;
-	void (*on_drain)(struct wz_api_call *c);
-	void (*on_gone)(struct wz_api_call *c);
-	const char *reason; /* of a refusal */
-	int64_t start_us;
-	uint64_t job; /* that the path names */
-	uint32_t items;
-	unsigned status;
-	enum progress progress;
-	bool owns; /* that job */
-	bool refused; /* for who it is from */
-	char id[17];
-};
+const uint32_t wz_api_metric_table_n = WZ_API_M_COUNT_;
 
 static void unref(struct wz_api *a)
 {
@@ -130,7 +84,7 @@ static struct wz_api_call *call_new(struct wz_api *a, struct wz_http_req *r)
 	return c;
 }
 
-static void count_and_audit(struct wz_api_call *c)
+void wz_api_count_and_audit(struct wz_api_call *c)
 {
 	struct wz_api *a = c->api;
 	const char *op = c->route ? c->route->id : c->status == 200 ? "asset" : "none";
@@ -138,9 +92,9 @@ static void count_and_audit(struct wz_api_call *c)
 	int64_t took = a->freed ? 0 : wz_loop_now_us(a->loop) - c->start_us;
 	struct wz_num n;
 	const struct wz_str labels[] = {wz_str(op), wz_str_u64(&n, c->status)};
-	wz_metric_add(a->metrics, &wz_api_metric_table[M_REQUESTS], labels, 1);
-	if (c->progress != STREAMING && (!c->route || c->route->answer != WZ_ANSWER_EVENTS))
-		wz_metric_observe(a->metrics, &wz_api_metric_table[M_SECONDS], labels, (double)took / 1e6);
+	wz_metric_add(a->metrics, &wz_api_metric_table[WZ_API_M_REQUESTS], labels, 1);
+	if (c->progress != WZ_CALL_STREAMING && (!c->route || c->route->answer != WZ_ANSWER_EVENTS))
+		wz_metric_observe(a->metrics, &wz_api_metric_table[WZ_API_M_SECONDS], labels, (double)took / 1e6);
 	if (!a->cfg.audit || a->freed || !(c->refused || (c->route && c->route->changes)))
 		return;
 	struct wz_api_audit line = {
@@ -157,7 +111,7 @@ static void count_and_audit(struct wz_api_call *c)
 	a->cfg.audit(a->cfg.ctx, &line);
 }
 
-static void call_free(struct wz_api_call *c)
+void wz_api_call_free(struct wz_api_call *c)
 {
 	struct wz_api *a = c->api;
 	wz_json_release(&c->doc);
@@ -167,13 +121,12 @@ static void call_free(struct wz_api_call *c)
 	unref(a);
 }
 
-/* The last thing that happens to a call. `more`: further header lines. */
-static void finish(struct wz_api_call *c, unsigned status, const char *type, struct wz_str body, struct wz_str more)
+void wz_api_finish(struct wz_api_call *c, unsigned status, const char *type, struct wz_str body, struct wz_str more)
 {
 	char lines[HEADERS_MAX];
 	struct wz_buf h;
 	c->status = status;
-	count_and_audit(c); /* before the request's strings go */
+	wz_api_count_and_audit(c); /* before the request's strings go */
 	wz_buf_init_fixed(&h, lines, sizeof lines);
 	wz_buf_addz(&h, common_headers);
 	wz_buf_addz(&h, "X-Request-Id: ");
@@ -182,10 +135,10 @@ static void finish(struct wz_api_call *c, unsigned status, const char *type, str
 	wz_buf_add(&h, more);
 	wz_http_reply(
 	        c->r, status, &(struct wz_http_answer){.type = type, .body = body, .headers = wz_buf_str(&h)});
-	call_free(c);
+	wz_api_call_free(c);
 }
 
-static void refuse(struct wz_api_call *c, unsigned status, const char *reason, struct wz_str text,
+void wz_api_refuse(struct wz_api_call *c, unsigned status, const char *reason, struct wz_str text,
         const char *field, struct wz_str more)
 {
 	char bytes[1024];
@@ -197,7 +150,7 @@ static void refuse(struct wz_api_call *c, unsigned status, const char *reason, s
 		wz_buf_clear(&b);
 		wz_http_error_body(&b, status, reason, WZ_STR("(the explanation is too long)"), WZ_STR(""));
 	}
-	finish(c, status, "application/json", wz_buf_str(&b), more);
+	wz_api_finish(c, status, "application/json", wz_buf_str(&b), more);
 }
 
 static const struct {
@@ -239,8 +192,8 @@ static unsigned status_of(int code)
 
 void wz_api_fail_field(struct wz_api_call *c, const struct wz_err *err, const char *field)
 {
-	wz_check(c->progress != STREAMING && err->code < 0);
-	refuse(c, status_of(err->code), err->reason, wz_str(err->text), field, (struct wz_str){NULL, 0});
+	wz_check(c->progress != WZ_CALL_STREAMING && err->code < 0);
+	wz_api_refuse(c, status_of(err->code), err->reason, wz_str(err->text), field, (struct wz_str){NULL, 0});
 }
 
 void wz_api_fail(struct wz_api_call *c, const struct wz_err *err)
@@ -252,17 +205,18 @@ static void send_out(struct wz_api_call *c, unsigned status)
 {
 	static const struct wz_str none = {NULL, 0};
 	if (c->out.status == -E2BIG)
-		refuse(c, 413, "AnswerTooLarge",
+		wz_api_refuse(c, 413, "AnswerTooLarge",
 		        WZ_STR("the answer is larger than 128 MiB; ask for pages with limit"), "", none);
 	else if (c->out.status < 0)
-		refuse(c, 503, "OutOfMemory", WZ_STR("out of memory; try again"), "", none);
+		wz_api_refuse(c, 503, "OutOfMemory", WZ_STR("out of memory; try again"), "", none);
 	else
-		finish(c, status, "application/json", wz_buf_str(&c->out), none);
+		wz_api_finish(c, status, wz_flat_content_type(c->format), wz_buf_str(&c->out),
+		        c->format == WZ_FLAT_HTML ? WZ_STR(PAGE_POLICY) : none);
 }
 
 void wz_api_done(struct wz_api_call *c)
 {
-	wz_check(c->progress == OPEN && c->route->answer == WZ_ANSWER_DONE);
+	wz_check(c->progress == WZ_CALL_OPEN && c->route->answer == WZ_ANSWER_DONE);
 	wz_buf_addz(&c->out, "{\"ok\":true}\n");
 	send_out(c, c->route->status);
 }
@@ -286,18 +240,30 @@ static bool sees_private(const struct wz_api_call *c, const struct wz_api_type *
 
 void wz_api_reply(struct wz_api_call *c, const struct wz_api_type *t, const void *item)
 {
-	wz_check(c->progress == OPEN && c->route->answer == WZ_ANSWER_ITEM && c->route->reply == t);
-	wz_json_write(&c->out, t, item, sees_private(c, t, item));
-	wz_buf_addc(&c->out, '\n');
+	wz_check(c->progress == WZ_CALL_OPEN && c->route->answer == WZ_ANSWER_ITEM && c->route->reply == t);
+	if (c->format == WZ_FLAT_HTML) {
+		wz_flat_page_begin(&c->out, wz_str(c->route->summary));
+		wz_flat_item(&c->out, t, item, sees_private(c, t, item));
+		wz_flat_page_end(&c->out);
+	} else {
+		wz_json_write(&c->out, t, item, sees_private(c, t, item));
+		wz_buf_addc(&c->out, '\n');
+	}
 	send_out(c, c->route->status);
 }
 
 static void begin_list(struct wz_api_call *c)
 {
-	if (c->progress == LISTING)
+	if (c->progress == WZ_CALL_LISTING)
 		return;
-	wz_check(c->progress == OPEN && c->route->answer == WZ_ANSWER_LIST);
-	c->progress = LISTING;
+	wz_check(c->progress == WZ_CALL_OPEN && c->route->answer == WZ_ANSWER_LIST);
+	c->progress = WZ_CALL_LISTING;
+	if (c->format == WZ_FLAT_HTML)
+		wz_flat_page_begin(&c->out, wz_str(c->route->summary));
+	if (c->format != WZ_FLAT_NONE) {
+		wz_flat_head(&c->out, c->format, c->route->reply);
+		return;
+	}
 	wz_buf_addc(&c->out, '{');
 	wz_buf_add_json(&c->out, wz_str(c->route->list));
 	wz_buf_addz(&c->out, ":[");
@@ -307,6 +273,10 @@ void wz_api_item(struct wz_api_call *c, const struct wz_api_type *t, const void 
 {
 	begin_list(c);
 	wz_check(c->route->reply == t);
+	if (c->format != WZ_FLAT_NONE) {
+		wz_flat_row(&c->out, c->format, t, item, sees_private(c, t, item));
+		return;
+	}
 	wz_buf_addz(&c->out, c->items++ ? ",\n" : "\n");
 	wz_json_write(&c->out, t, item, sees_private(c, t, item));
 }
@@ -314,6 +284,13 @@ void wz_api_item(struct wz_api_call *c, const struct wz_api_type *t, const void 
 void wz_api_list_end(struct wz_api_call *c, uint64_t next)
 {
 	begin_list(c);
+	if (c->format != WZ_FLAT_NONE) {
+		wz_flat_tail(&c->out, c->format);
+		if (c->format == WZ_FLAT_HTML)
+			wz_flat_page_end(&c->out);
+		send_out(c, c->route->status);
+		return;
+	}
 	wz_buf_addz(&c->out, "]");
 	if (next) {
 		wz_buf_addz(&c->out, ",\"next\":");
@@ -344,8 +321,8 @@ void wz_api_stream_begin(
 {
 	char lines[HEADERS_MAX];
 	struct wz_buf h;
-	wz_check(c->progress == OPEN && c->route->answer == WZ_ANSWER_BYTES);
-	c->progress = STREAMING;
+	wz_check(c->progress == WZ_CALL_OPEN && c->route->answer == WZ_ANSWER_BYTES);
+	c->progress = WZ_CALL_STREAMING;
 	c->on_drain = on_drain;
 	c->on_gone = on_gone;
 	c->r->data = c;
@@ -361,28 +338,28 @@ void wz_api_stream_begin(
 
 int wz_api_stream_write(struct wz_api_call *c, struct wz_str bytes)
 {
-	wz_check(c->progress == STREAMING);
+	wz_check(c->progress == WZ_CALL_STREAMING);
 	return wz_http_stream_write(c->r, bytes);
 }
 
 void wz_api_stream_end(struct wz_api_call *c)
 {
-	wz_check(c->progress == STREAMING);
+	wz_check(c->progress == WZ_CALL_STREAMING);
 	c->status = c->route->status;
-	count_and_audit(c);
+	wz_api_count_and_audit(c);
 	c->r->on_drain = c->r->on_gone = NULL;
 	wz_http_stream_end(c->r);
-	call_free(c);
+	wz_api_call_free(c);
 }
 
 void wz_api_stream_abort(struct wz_api_call *c)
 {
-	wz_check(c->progress == STREAMING);
+	wz_check(c->progress == WZ_CALL_STREAMING);
 	c->status = 500;
-	count_and_audit(c);
+	wz_api_count_and_audit(c);
 	c->r->on_drain = c->r->on_gone = NULL;
 	wz_http_stream_abort(c->r);
-	call_free(c);
+	wz_api_call_free(c);
 }
 
 const struct wz_api_who *wz_api_call_who(const struct wz_api_call *c)
@@ -414,104 +391,6 @@ bool wz_api_call_admin(const struct wz_api_call *c)
 {
 	return c->who.role == WZ_ROLE_ADMIN;
 }
-
-/* ---- the API's own routes ---- */
-
-static void own_whoami(struct wz_api_call *c)
-{
-	struct wz_api_whoami w = {
-	        .name = wz_str(c->who.name),
-	        .uid = c->who.uid,
-	        .role = wz_str(wz_role_word(c->who.role)),
-	        .via = wz_str(c->who.token   ? "token"
-	                      : c->who.local ? "peer"
-	                                     : "none"),
-	};
-	wz_api_reply(c, &wz_type_whoami, &w);
-}
-
-static void own_events(struct wz_api_call *c)
-{
-	struct wz_api_events_query *q = c->rq;
-	struct wz_str last = wz_http_find(c->r->head, "last-event-id");
-	bool resume = q->set_after;
-	uint64_t after;
-	if (last.len && wz_str_parse_u64(last, &after) == 0) {
-		q->after = after;
-		resume = true;
-	}
-	int rc = wz_hub_subscribe(c->api->hub, c->r, q, resume);
-	if (rc < 0) {
-		refuse(c, 503, "TooManyStreams", WZ_STR("too many event streams are open; try later"), "",
-		        WZ_STR("Retry-After: 5\r\n"));
-		return;
-	}
-	c->r = NULL; /* the hub's now */
-	c->status = 200;
-	count_and_audit(c);
-	call_free(c);
-}
-
-static void own_text(struct wz_api_call *c, unsigned status, const char *type)
-{
-	static const struct wz_str none = {NULL, 0};
-	if (c->out.status < 0)
-		refuse(c, 503, "OutOfMemory", WZ_STR("out of memory; try again"), "", none);
-	else
-		finish(c, status, type, wz_buf_str(&c->out), none);
-}
-
-static void own_openapi(struct wz_api_call *c)
-{
-	wz_openapi_write(&c->out, c->api->cfg.version);
-	own_text(c, 200, "application/json");
-}
-
-static void own_metrics(struct wz_api_call *c)
-{
-	struct wz_api *a = c->api;
-	struct wz_hub_stats s = wz_hub_stats(a->hub);
-	wz_metric_set(a->metrics, &wz_api_metric_table[M_CONNECTIONS], NULL, wz_http_connections(a->http));
-	wz_metric_set(a->metrics, &wz_api_metric_table[M_SUBSCRIBERS], NULL, s.subscribers);
-	wz_metric_set(a->metrics, &wz_api_metric_table[M_EVENTS], NULL, (double)s.published);
-	wz_metric_set(a->metrics, &wz_api_metric_table[M_GAPS], NULL, (double)s.gaps);
-	if (a->cfg.backend->collect)
-		a->cfg.backend->collect(a->cfg.ctx, a->metrics);
-	wz_metrics_write(a->metrics, &c->out);
-	own_text(c, 200, "text/plain; version=0.0.4; charset=utf-8");
-}
-
-static void own_healthz(struct wz_api_call *c)
-{
-	wz_buf_addz(&c->out, "ok\n");
-	own_text(c, 200, "text/plain");
-}
-
-static void own_readyz(struct wz_api_call *c)
-{
-	struct wz_api *a = c->api;
-	bool ready = !wz_http_draining(a->http);
-	if (!ready)
-		wz_buf_addz(&c->out, "stopping");
-	else if (a->cfg.backend->ready)
-		ready = a->cfg.backend->ready(a->cfg.ctx, &c->out);
-	if (ready)
-		wz_buf_clear(&c->out);
-	wz_buf_addz(&c->out, ready ? "ok\n" : "\n");
-	own_text(c, ready ? 200 : 503, "text/plain");
-}
-
-static const struct {
-	const char *id;
-	void (*fn)(struct wz_api_call *c);
-} own[] = {
-        {"whoami", own_whoami},
-        {"events", own_events},
-        {"openapi", own_openapi},
-        {"metrics", own_metrics},
-        {"healthz", own_healthz},
-        {"readyz", own_readyz},
-};
 
 /* ---- reading a request ---- */
 
@@ -557,10 +436,19 @@ static int read_param(
 	return wz_json_read_text(field, text, c->rq, &c->arena, f);
 }
 
+/* May the answer be had in another format? */
+static bool flat(const struct wz_api_call *c)
+{
+	return c->route->method == WZ_HTTP_GET &&
+	       (c->route->answer == WZ_ANSWER_LIST || c->route->answer == WZ_ANSWER_ITEM);
+}
+
 static int read_query(struct wz_api_call *c, struct wz_json_fault *f)
 {
 	struct wz_str query = c->r->head->query, key, value, seen[32];
 	uint32_t n = 0;
+	if (flat(c) && wz_flat_wants_html(wz_http_find(c->r->head, "accept")))
+		c->format = WZ_FLAT_HTML;
 	while (wz_http_query_next(&query, &key, &value)) {
 		for (uint32_t i = 0; i < n; i++) {
 			if (wz_str_eq(seen[i], key))
@@ -569,6 +457,12 @@ static int read_query(struct wz_api_call *c, struct wz_json_fault *f)
 		if (n == WZ_ARRAY_LEN(seen))
 			return bad_param(f, key, "UnknownParameter", "is one parameter too many");
 		seen[n++] = key;
+		if (wz_str_eq(key, WZ_STR("format")) && flat(c)) {
+			if (wz_flat_format_parse(value, &c->format) < 0 ||
+			        (c->format == WZ_FLAT_CSV && c->route->answer != WZ_ANSWER_LIST))
+				return bad_param(f, key, "BadField", "is json, html, or for lists csv");
+			continue;
+		}
 		int rc = read_param(c, key, value, WZ_FIELD_IN_QUERY, f);
 		if (rc < 0)
 			return rc;
@@ -623,12 +517,32 @@ static bool read_request(struct wz_api_call *c, const struct wz_route_match *m)
 		rc = read_body(c, &f);
 	if (rc < 0) {
 		unsigned status = rc == -EPROTOTYPE ? 415 : status_of(rc);
-		refuse(c, status, f.err.reason, wz_str(f.err.text), f.field, (struct wz_str){NULL, 0});
+		wz_api_refuse(c, status, f.err.reason, wz_str(f.err.text), f.field, (struct wz_str){NULL, 0});
 	}
 	return rc == 0;
 }
 
 /* ---- gates ---- */
+
+/* A browser's session. A cookie goes along with requests that another site made the browser send, so what changes something
+ * must carry a header that only our own page can set. A cookie that is not valid (any more) counts as none. */
+static unsigned from_cookie(struct wz_api_call *c, struct wz_err *err)
+{
+	struct wz_api *a = c->api;
+	struct wz_str cookie = wz_session_cookie(wz_http_find(c->r->head, "cookie"));
+	struct wz_api_who w = c->who;
+	bool reads = c->r->head->method == WZ_HTTP_GET || c->r->head->method == WZ_HTTP_HEAD;
+	if (!cookie.len || wz_session_open(&a->sessions, cookie, wz_clock_wall_us(), &w) < 0 ||
+	        (w.token && !wz_auth_has(a->auth, w.name, w.role)))
+		return 0;
+	if (!reads && !wz_http_find(c->r->head, "x-whalezen").len) {
+		wz_err_set(err, -EACCES, "ForeignRequest",
+		        WZ_STR("a request with a session that changes something needs the header X-Whalezen"));
+		return 403;
+	}
+	c->who = w;
+	return 0;
+}
 
 static bool gate_identity(struct wz_api_call *c)
 {
@@ -649,6 +563,8 @@ static bool gate_identity(struct wz_api_call *c)
 	 * address has none left. */
 	struct wz_str none = {NULL, 0};
 	unsigned status = wz_auth_identify(a->auth, c->r->peer, none, c->start_us, &c->who, &err);
+	if (status == 0 && !auth.len && !c->who.local)
+		status = from_cookie(c, &err);
 	if (status == 0 && auth.len) {
 		uint64_t key = c->who.key;
 		status = wz_auth_identify(a->auth, c->r->peer, auth, c->start_us, &c->who, &err);
@@ -662,8 +578,8 @@ static bool gate_identity(struct wz_api_call *c)
 		return true;
 	struct wz_str reason = wz_str(err.reason);
 	c->refused = true;
-	wz_metric_add(a->metrics, &wz_api_metric_table[M_AUTH], &reason, 1);
-	refuse(c, status, err.reason, wz_str(err.text), "",
+	wz_metric_add(a->metrics, &wz_api_metric_table[WZ_API_M_AUTH], &reason, 1);
+	wz_api_refuse(c, status, err.reason, wz_str(err.text), "",
 	        status == 401   ? WZ_STR("WWW-Authenticate: Bearer\r\n")
 	        : status == 429 ? WZ_STR("Retry-After: 5\r\n")
 	                        : none);
@@ -679,12 +595,12 @@ static bool gate_rate(struct wz_api_call *c, uint32_t cost)
 	if (!wait_us)
 		return true;
 	struct wz_str role = wz_str(wz_role_word(c->who.role));
-	wz_metric_add(a->metrics, &wz_api_metric_table[M_LIMITED], &role, 1);
+	wz_metric_add(a->metrics, &wz_api_metric_table[WZ_API_M_LIMITED], &role, 1);
 	wz_buf_init_fixed(&b, line, sizeof line);
 	wz_buf_addz(&b, "Retry-After: ");
 	wz_buf_add_i64(&b, (wait_us + 999999) / 1000000);
 	wz_buf_addz(&b, "\r\n");
-	refuse(c, 429, "RateLimited", WZ_STR("too many requests; wait"), "", wz_buf_str(&b));
+	wz_api_refuse(c, 429, "RateLimited", WZ_STR("too many requests; wait"), "", wz_buf_str(&b));
 	return false;
 }
 
@@ -696,11 +612,11 @@ static bool gate_role(struct wz_api_call *c)
 	if (c->who.role >= need)
 		return true;
 	c->refused = true;
-	if (!c->who.local && !c->who.token)
-		refuse(c, 401, "TokenWanted", WZ_STR("this needs a token: Authorization: Bearer TOKEN"), "",
+	if (!c->who.local && !c->who.token && !c->who.session)
+		wz_api_refuse(c, 401, "TokenWanted", WZ_STR("this needs a token: Authorization: Bearer TOKEN"), "",
 		        WZ_STR("WWW-Authenticate: Bearer\r\n"));
 	else
-		refuse(c, 403, "NotAllowed",
+		wz_api_refuse(c, 403, "NotAllowed",
 		        need == WZ_ROLE_ADMIN ? WZ_STR("this is for admins")
 		                              : WZ_STR("your role does not allow this"),
 		        "", (struct wz_str){NULL, 0});
@@ -718,14 +634,14 @@ static bool gate_owner(struct wz_api_call *c)
 		return true;
 	c->job = *(const uint64_t *)(const void *)((const char *)c->rq + f->offset);
 	if (a->cfg.backend->job_owner(a->cfg.ctx, c->job, &name, &uid) < 0) {
-		refuse(c, 404, "NoSuchJob", WZ_STR("there is no job of this number"), "id", none);
+		wz_api_refuse(c, 404, "NoSuchJob", WZ_STR("there is no job of this number"), "id", none);
 		return false;
 	}
 	c->owns = is_owner(&c->who, name, uid);
 	if (!c->route->owner || c->owns || c->who.role == WZ_ROLE_ADMIN)
 		return true;
 	c->refused = true;
-	refuse(c, 403, "NotYours", WZ_STR("this job belongs to somebody else"), "", none);
+	wz_api_refuse(c, 403, "NotYours", WZ_STR("this job belongs to somebody else"), "", none);
 	return false;
 }
 
@@ -735,7 +651,7 @@ static void no_route(struct wz_api_call *c, const struct wz_route_match *m)
 	struct wz_buf b;
 	bool any = false;
 	if (!m->path_known) {
-		refuse(c, 404, "NoSuchPath",
+		wz_api_refuse(c, 404, "NoSuchPath",
 		        WZ_STR("there is nothing at this path; /v1/openapi.json lists what there is"), "",
 		        (struct wz_str){NULL, 0});
 		return;
@@ -751,25 +667,21 @@ static void no_route(struct wz_api_call *c, const struct wz_route_match *m)
 	}
 	wz_buf_addz(&b, "\r\n");
 	if (c->r->head->method == WZ_HTTP_OPTIONS)
-		finish(c, 204, NULL, (struct wz_str){NULL, 0}, wz_buf_str(&b));
+		wz_api_finish(c, 204, NULL, (struct wz_str){NULL, 0}, wz_buf_str(&b));
 	else
-		refuse(c, 405, "MethodNotAllowed", WZ_STR("this path has other methods"), "", wz_buf_str(&b));
+		wz_api_refuse(
+		        c, 405, "MethodNotAllowed", WZ_STR("this path has other methods"), "", wz_buf_str(&b));
 }
 
 static void run(struct wz_api_call *c)
 {
 	struct wz_api *a = c->api;
 	if (!c->route->run) {
-		for (size_t i = 0; i < WZ_ARRAY_LEN(own); i++) {
-			if (strcmp(own[i].id, c->route->id) == 0) {
-				own[i].fn(c);
-				return;
-			}
-		}
-		wz_check(false); /* a row of the route table without a function */
+		wz_check(wz_api_own(c)); /* else a row of the route table has no function */
+		return;
 	}
 	if (!c->route->run(a->cfg.backend, a->cfg.ctx, c, c->rq))
-		refuse(c, 501, "NotSupported", WZ_STR("this daemon does not do that"), "",
+		wz_api_refuse(c, 501, "NotSupported", WZ_STR("this daemon does not do that"), "",
 		        (struct wz_str){NULL, 0});
 }
 
@@ -788,16 +700,16 @@ static bool asset(struct wz_api_call *c)
 		struct wz_buf headers;
 		char lines[1024];
 		wz_buf_init_fixed(&headers, lines, sizeof lines);
-		wz_buf_addz(&headers, asset_headers);
+		wz_buf_addz(&headers, wz_api_asset_headers);
 		wz_buf_addz(&headers,
 		        gzip ? "Vary: Accept-Encoding\r\nContent-Encoding: gzip\r\n" : "Vary: Accept-Encoding\r\n");
 		c->status = 200;
-		count_and_audit(c);
+		wz_api_count_and_audit(c);
 		wz_http_reply(c->r, 200,
 		        &(struct wz_http_answer){.type = s->type,
 		                .body = gzip ? s->gzip : s->bytes,
 		                .headers = wz_buf_str(&headers)});
-		call_free(c);
+		wz_api_call_free(c);
 		return true;
 	}
 	return false;
@@ -832,7 +744,7 @@ static void on_refused(void *ctx, const struct wz_peer *peer, unsigned status, c
 	struct wz_api *a = ctx;
 	struct wz_str label = wz_str(reason);
 	(void)peer, (void)status;
-	wz_metric_add(a->metrics, &wz_api_metric_table[M_REFUSED], &label, 1);
+	wz_metric_add(a->metrics, &wz_api_metric_table[WZ_API_M_REFUSED], &label, 1);
 }
 
 /* ---- the whole ---- */
@@ -852,6 +764,8 @@ int wz_api_new(struct wz_loop *l, const struct wz_mem *mem, const struct wz_api_
 	if (wz_random_bytes(&a->next_id, sizeof a->next_id) < 0)
 		a->next_id = (uint64_t)wz_clock_wall_us();
 	int rc = wz_auth_new(&cfg->auth, mem, &a->auth, err);
+	if (rc == 0)
+		rc = wz_sessions_init(&a->sessions, cfg->session_key, mem, err);
 	if (rc == 0 && (wz_metrics_new(mem, &a->metrics) < 0 ||
 	                       wz_metrics_add_table(a->metrics, wz_api_metric_table, wz_api_metric_table_n) < 0 ||
 	                       wz_hub_new(l, mem, &cfg->hub, &a->hub) < 0 ||
@@ -881,6 +795,11 @@ void wz_api_free(struct wz_api *a)
 	a->http = NULL;
 	a->freed = true;
 	unref(a);
+}
+
+void wz_api_set_rates(struct wz_api *a, const struct wz_limit_rate rate[4])
+{
+	memcpy(a->cfg.rate, rate, sizeof a->cfg.rate);
 }
 
 struct wz_http_server *wz_api_http(struct wz_api *a)

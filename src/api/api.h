@@ -44,6 +44,7 @@ struct wz_api_config {
 	const char *version;
 	struct wz_auth_config auth;
 	struct wz_limit_rate rate[4]; /* by enum wz_role */
+	const char *session_key; /* file of the key that seals browsers' sessions, made when missing; NULL: one for this run */
 	const struct wz_http_limits *limits; /* NULL: the default */
 	struct wz_hub_config hub;
 	bool open_metrics; /* /metrics to anybody who can connect */
@@ -61,6 +62,9 @@ int wz_api_new(struct wz_loop *l, const struct wz_mem *mem, const struct wz_api_
 void wz_api_drain(struct wz_api *a); /* event streams end, then wz_http_drain */
 /* Accepts NULL. Calls that are not answered yet stay valid: each still wants its answer, which goes nowhere. */
 void wz_api_free(struct wz_api *a);
+
+/* What takes effect at a reload. */
+void wz_api_set_rates(struct wz_api *a, const struct wz_limit_rate rate[4]);
 
 struct wz_http_server *wz_api_http(struct wz_api *a);
 struct wz_hub *wz_api_hub(struct wz_api *a);

@@ -37,6 +37,9 @@ struct wz_auth {
 	struct token *tokens;
 	uint32_t n_tokens, cap_tokens;
 	struct name names[NAMES];
+	uid_t uids[WZ_AUTH_ADMINS_MAX]; /* admins beside admin_gid */
+	gid_t gids[WZ_AUTH_ADMINS_MAX];
+	uint32_t n_uids, n_gids;
 };
 
 static const char *const role_words[] = {"none", "viewer", "user", "admin"};
@@ -209,6 +212,14 @@ static const struct token *find_token(const struct wz_auth *a, struct wz_str sec
 	return found;
 }
 
+bool wz_auth_has(const struct wz_auth *a, const char *name, enum wz_role role)
+{
+	for (uint32_t i = 0; i < a->n_tokens; i++)
+		if (a->tokens[i].role == role && strcmp(a->tokens[i].name, name) == 0)
+			return true;
+	return false;
+}
+
 int wz_token_new(const char *name, enum wz_role role, char ret_token[WZ_TOKEN_TEXT_MAX], struct wz_buf *line)
 {
 	unsigned char bytes[WZ_SHA256_BYTES], hash[WZ_SHA256_BYTES];
@@ -262,6 +273,31 @@ void wz_auth_free(struct wz_auth *a)
 	wz_mem_free(a->mem, a, sizeof *a);
 }
 
+int wz_auth_set_roles(struct wz_auth *a, const struct wz_auth_roles *r)
+{
+	if (r->n_uids > WZ_AUTH_ADMINS_MAX || r->n_gids > WZ_AUTH_ADMINS_MAX)
+		return -E2BIG;
+	if (r->n_uids)
+		memcpy(a->uids, r->uids, r->n_uids * sizeof *r->uids);
+	if (r->n_gids)
+		memcpy(a->gids, r->gids, r->n_gids * sizeof *r->gids);
+	a->n_uids = r->n_uids;
+	a->n_gids = r->n_gids;
+	a->cfg.local_role = r->local_role;
+	return 0;
+}
+
+static bool named_admin(const struct wz_auth *a, const struct wz_peer *p)
+{
+	for (uint32_t i = 0; i < a->n_uids; i++)
+		if (a->uids[i] == p->uid)
+			return true;
+	for (uint32_t i = 0; i < a->n_gids; i++)
+		if (wz_peer_in_group(p, a->gids[i]))
+			return true;
+	return false;
+}
+
 static void from_peer(struct wz_auth *a, const struct wz_peer *peer, int64_t now_us, struct wz_api_who *w)
 {
 	if (!peer->local) {
@@ -274,7 +310,7 @@ static void from_peer(struct wz_auth *a, const struct wz_peer *peer, int64_t now
 	bool own = peer->uid == 0 || peer->uid == geteuid();
 	bool group = a->cfg.admin_gid >= 0 && wz_peer_in_group(peer, (gid_t)a->cfg.admin_gid);
 	w->local = true;
-	w->role = own || group ? WZ_ROLE_ADMIN : a->cfg.local_role;
+	w->role = own || group || named_admin(a, peer) ? WZ_ROLE_ADMIN : a->cfg.local_role;
 	w->uid = peer->uid;
 	w->gid = peer->gid;
 	w->pid = peer->pid;

@@ -26,6 +26,7 @@ struct wz_api_who {
 	enum wz_role role;
 	bool local; /* the kernel's word */
 	bool token;
+	bool session; /* of a browser that has logged in (session.h) */
 	int64_t uid, gid; /* of a token: of the system's user of that name; -1: none such */
 	int32_t pid; /* 0: not local */
 	char name[WZ_WHO_NAME_MAX]; /* user name; the number when the system has no name for it; "" for nobody */
@@ -41,6 +42,15 @@ struct wz_auth_config {
 };
 
 struct wz_auth;
+/* Who else is an admin, and what other local users are: set at the start and at each reload. The arrays are copied. */
+struct wz_auth_roles {
+	const uid_t *uids;
+	const gid_t *gids;
+	uint32_t n_uids, n_gids;
+	enum wz_role local_role;
+};
+#define WZ_AUTH_ADMINS_MAX 256u
+int wz_auth_set_roles(struct wz_auth *a, const struct wz_auth_roles *r); /* 0; -E2BIG: more than 256 of a kind */
 /* -ENOMEM; errors of wz_auth_reload. The path is copied. */
 int wz_auth_new(const struct wz_auth_config *c, const struct wz_mem *mem, struct wz_auth **ret, struct wz_err *err);
 void wz_auth_free(struct wz_auth *a); /* accepts NULL */
@@ -53,6 +63,9 @@ int wz_auth_reload(struct wz_auth *a, struct wz_err *err);
  * TCP peer is nobody (role NONE). */
 unsigned wz_auth_identify(struct wz_auth *a, const struct wz_peer *peer, struct wz_str authorization,
         int64_t now_us, struct wz_api_who *ret, struct wz_err *err);
+
+/* Is there a token of this name and role? */
+bool wz_auth_has(const struct wz_auth *a, const char *name, enum wz_role role);
 
 /* A new token, "wz_" and 64 hexadecimal digits, and its line for the file without newline. 0 or -EIO. */
 #define WZ_TOKEN_TEXT_MAX 72u

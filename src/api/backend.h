@@ -67,6 +67,10 @@ WZ_API_ANSWERS(usage)
 WZ_API_ANSWERS(check)
 WZ_API_ANSWERS(info)
 WZ_API_ANSWERS(submitted)
+WZ_API_ANSWERS(audit_line)
+WZ_API_ANSWERS(reloaded)
+WZ_API_ANSWERS(board)
+WZ_API_ANSWERS(span)
 WZ_API_ANSWERS(snapshot)
 #undef WZ_API_ANSWERS
 
@@ -103,6 +107,8 @@ void wz_api_stream_abort(struct wz_api_call *c); /* it is not whole: the client 
 	X(node_drain, node_drain) \
 	X(node_undrain, node_ref) \
 	X(device_list, device_query) \
+	X(board, board_query) \
+	X(timeline, timeline_query) \
 	X(queue_list, nothing) \
 	X(queue_set, queue_set) \
 	X(queue_remove, name_ref) \
@@ -112,6 +118,7 @@ void wz_api_stream_abort(struct wz_api_call *c); /* it is not whole: the client 
 	X(usage, usage_query) \
 	X(info, nothing) \
 	X(doctor, nothing) \
+	X(audit_list, audit_query) \
 	X(reload, nothing)
 
 struct wz_api_backend {

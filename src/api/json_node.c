@@ -145,6 +145,27 @@ static const struct wz_api_field whoami_fields[] = {
 const struct wz_api_type wz_type_whoami = WZ_TYPE("Whoami", T, whoami_fields, "Who the daemon takes you for.");
 #undef T
 
+#define T struct wz_api_audit_line
+static const struct wz_api_field audit_fields[] = {
+        WZ_F(T, time_us, TIME, ALWAYS, "when"),
+        WZ_F(T, user, STR, ALWAYS, "who, by name"),
+        WZ_F(T, uid, I64, ALWAYS, "who, by number; -1: no user of this machine"),
+        WZ_F(T, verb, STR, ALWAYS, "what: an operation of this document"),
+        WZ_F(T, target, STR, 0, "of what: job 17"),
+        WZ_F(T, outcome, STR, ALWAYS, "ok, or the reason of the refusal"),
+        WZ_F(T, from, STR, 0, "from where, and the request's id"),
+};
+const struct wz_api_type wz_type_audit_line = WZ_TYPE("AuditLine", T, audit_fields, "One line of the audit log.");
+#undef T
+
+#define T struct wz_api_reloaded
+static const struct wz_api_field reloaded_fields[] = {
+        WZ_F(T, changed, STRS, ALWAYS, "sections of the configuration that differ and took effect"),
+        WZ_F(T, restart, STRS, ALWAYS, "sections that differ and need a restart"),
+};
+const struct wz_api_type wz_type_reloaded = WZ_TYPE("Reloaded", T, reloaded_fields, "What a reload did.");
+#undef T
+
 #define T struct wz_api_event
 static const struct wz_api_field event_fields[] = {
         WZ_F(T, seq, U64, ALWAYS, "sequence number, the event's id"),
@@ -222,6 +243,14 @@ static const struct wz_api_field usage_query_fields[] = {
         WZ_F(T, until_us, TIME, QUERY, "to"),
 };
 const struct wz_api_type wz_type_usage_query = WZ_TYPE("UsageQuery", T, usage_query_fields, "What to add up.");
+#undef T
+
+#define T struct wz_api_audit_query
+static const struct wz_api_field audit_query_fields[] = {
+        WZ_F(T, since_us, TIME, QUERY, "from"),
+        WZ_F(T, limit, U32, QUERY, "at most so many, the oldest first; 0: 1000"),
+};
+const struct wz_api_type wz_type_audit_query = WZ_TYPE("AuditQuery", T, audit_query_fields, "Which lines.");
 #undef T
 
 #define T struct wz_api_events_query

@@ -4,11 +4,6 @@
 
 #include "base/check.h"
 
-static const struct wz_api_type *const replies[] = {&wz_type_task, &wz_type_job, &wz_type_attempt, &wz_type_blocker,
-        &wz_type_remedy, &wz_type_why, &wz_type_device, &wz_type_node, &wz_type_queue, &wz_type_reservation,
-        &wz_type_usage, &wz_type_check, &wz_type_info, &wz_type_whoami, &wz_type_submitted, &wz_type_snapshot,
-        &wz_type_event};
-
 static bool has_body(const struct wz_api_type *t)
 {
 	for (uint32_t i = 0; i < t->n; i++) {
@@ -171,8 +166,28 @@ static bool listed(const struct wz_api_type *t, uint32_t i)
 	return false;
 }
 
+#define REPLIES_MAX 128u
+struct replies {
+	const struct wz_api_type *type[REPLIES_MAX];
+	uint32_t n;
+};
+
+/* A type and all that are within it. */
+static void collect(struct replies *r, const struct wz_api_type *t)
+{
+	for (uint32_t i = 0; i < r->n; i++)
+		if (r->type[i] == t)
+			return;
+	wz_check(r->n < REPLIES_MAX);
+	r->type[r->n++] = t;
+	for (uint32_t i = 0; i < t->n; i++)
+		if (t->fields[i].type)
+			collect(r, t->fields[i].type);
+}
+
 static void schemas(struct wz_buf *b)
 {
+	struct replies replies = {.n = 0};
 	static const char fixed[] =
 	        "\"Done\":{\"type\":\"object\",\"required\":[\"ok\"],\"properties\":{\"ok\":{\"const\":true}}},"
 	        "\"Error\":{\"type\":\"object\",\"required\":[\"error\"],\"properties\":{\"error\":{\"type\":"
@@ -184,11 +199,14 @@ static void schemas(struct wz_buf *b)
 	wz_buf_addz(b, ",\"components\":{\"securitySchemes\":{\"token\":{\"type\":\"http\",\"scheme\":\"bearer\"}},"
 	               "\"schemas\":{");
 	wz_buf_addz(b, fixed);
-	for (uint32_t i = 0; i < WZ_ARRAY_LEN(replies); i++) {
+	for (uint32_t i = 0; i < wz_routes_n; i++)
+		if (wz_routes[i].reply)
+			collect(&replies, wz_routes[i].reply);
+	for (uint32_t i = 0; i < replies.n; i++) {
 		wz_buf_addc(b, ',');
-		wz_buf_add_json(b, wz_str(replies[i]->name));
+		wz_buf_add_json(b, wz_str(replies.type[i]->name));
 		wz_buf_addc(b, ':');
-		wz_json_schema(b, replies[i], false);
+		wz_json_schema(b, replies.type[i], false);
 	}
 	for (uint32_t i = 0; i < wz_routes_n; i++) {
 		const struct wz_api_type *t = wz_routes[i].request;

@@ -139,6 +139,53 @@ struct wz_api_node {
 	int64_t seen_us;
 };
 
+/* The jigsaw board (board.h). */
+struct wz_api_piece { /* what one task holds of one device */
+	uint64_t job;
+	uint32_t task;
+	int32_t compute_milli;
+	int64_t mem_bytes;
+};
+struct wz_api_board_device {
+	uint32_t index;
+	struct wz_str model, health, reason;
+	int64_t mem_bytes, mem_free_bytes;
+	int32_t compute_milli, compute_free_milli;
+	uint32_t link_domain, numa, foreign;
+	int32_t use; /* enum wz_board_use */
+	int32_t util_pct, mem_used_pct, temp_c;
+	int64_t power_mw;
+	struct wz_items pieces; /* struct wz_api_piece */
+};
+struct wz_api_board_node {
+	struct wz_str name, rack, state;
+	int64_t cpu_milli, cpu_free_milli, mem_bytes, mem_free_bytes;
+	struct wz_items devices; /* struct wz_api_board_device */
+};
+struct wz_api_board_job {
+	uint64_t id;
+	struct wz_str user, queue, name;
+	int32_t state; /* enum wz_api_state */
+	int32_t priority;
+	uint32_t tasks;
+	int64_t submit_us;
+};
+struct wz_api_expected { /* a shape of the mix of work to expect */
+	uint32_t devices;
+	int32_t compute_milli;
+	int64_t mem_bytes, cpu_milli;
+	uint32_t weight_milli; /* its part of the mix */
+	uint32_t nodes; /* that have room for one more task of it */
+};
+struct wz_api_board {
+	int64_t at_us; /* the core's clock in this state */
+	struct wz_str digest;
+	struct wz_items nodes, jobs, expected;
+};
+struct wz_api_board_query {
+	int64_t at_us; /* 0: now */
+};
+
 struct wz_api_queue {
 	struct wz_str name, parent;
 	uint32_t weight;
@@ -182,6 +229,21 @@ struct wz_api_whoami {
 	int64_t uid;
 };
 
+struct wz_api_span { /* one task of one attempt, in time */
+	uint64_t job;
+	uint32_t task, attempt;
+	struct wz_str user, name, node;
+	struct wz_nums devices;
+	int64_t start_us, end_us; /* end 0: it still runs */
+	int32_t state; /* enum wz_api_state */
+	bool planned; /* it has not begun: where and when it is expected to */
+};
+
+struct wz_api_session_link {
+	struct wz_str path; /* below the daemon's address */
+	int64_t expires_us;
+};
+
 struct wz_api_submitted {
 	uint64_t id;
 	uint32_t count; /* jobs made: an array's tasks count each */
@@ -195,6 +257,14 @@ struct wz_api_submitted {
 	struct wz_strs warnings;
 };
 
+struct wz_api_audit_line { /* of GET /v1/audit */
+	int64_t time_us, uid;
+	struct wz_str user, verb, target, outcome, from;
+};
+struct wz_api_reloaded {
+	struct wz_strs changed; /* sections that differ and took effect */
+	struct wz_strs restart; /* those that need a restart */
+};
 struct wz_api_snapshot {
 	struct wz_str id;
 	int64_t have; /* bytes that are there */
@@ -216,7 +286,10 @@ struct wz_api_event {
 
 extern const struct wz_api_type wz_type_task, wz_type_job, wz_type_attempt, wz_type_blocker, wz_type_remedy,
         wz_type_why, wz_type_device, wz_type_node, wz_type_queue, wz_type_reservation, wz_type_usage, wz_type_check,
-        wz_type_info, wz_type_whoami, wz_type_submitted, wz_type_snapshot, wz_type_event;
+        wz_type_info, wz_type_whoami, wz_type_submitted, wz_type_snapshot, wz_type_event, wz_type_audit_line,
+        wz_type_reloaded;
+extern const struct wz_api_type wz_type_piece, wz_type_board_device, wz_type_board_node, wz_type_board_job,
+        wz_type_expected, wz_type_board, wz_type_span, wz_type_session_link;
 
 /* ---- requests ---- */
 
@@ -367,6 +440,20 @@ struct wz_api_events_query { /* of the stream; answered by hub.c */
 	struct wz_strs type;
 	bool set_after;
 };
+struct wz_api_audit_query {
+	int64_t since_us;
+	uint32_t limit; /* 0: 1000 */
+};
+struct wz_api_timeline_query {
+	int64_t since_us; /* 0: a day ago */
+	uint32_t limit;
+};
+struct wz_api_session_open {
+	struct wz_str token, code; /* one of them */
+};
+struct wz_api_login {
+	struct wz_str code;
+};
 struct wz_api_nothing {
 	char unused;
 };
@@ -374,6 +461,8 @@ struct wz_api_nothing {
 extern const struct wz_api_type wz_type_submit, wz_type_job_query, wz_type_job_ref, wz_type_job_cancel,
         wz_type_job_hold, wz_type_job_signal, wz_type_job_edit, wz_type_job_report, wz_type_job_logs,
         wz_type_node_ref, wz_type_node_drain, wz_type_device_query, wz_type_queue_set, wz_type_name_ref,
-        wz_type_reservation_set, wz_type_usage_query, wz_type_events_query, wz_type_snapshot_put, wz_type_nothing;
+        wz_type_reservation_set, wz_type_usage_query, wz_type_audit_query, wz_type_events_query, wz_type_snapshot_put,
+        wz_type_nothing;
+extern const struct wz_api_type wz_type_board_query, wz_type_timeline_query, wz_type_session_open, wz_type_login;
 
 #endif

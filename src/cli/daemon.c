@@ -2,6 +2,9 @@
 #include "cli/daemon.h"
 
 #include "os/file.h"
+#include "os/mem.h"
+
+#include <sys/stat.h>
 
 #include <time.h>
 #include <unistd.h>
@@ -53,8 +56,12 @@ int wz_daemon_socket(struct wz_str given, struct wz_str state, char ret[WZ_DAEMO
 int wz_daemon_server(struct wz_str given, char ret[WZ_DAEMON_PATH_MAX], struct wz_err *err)
 {
 	struct wz_str at = given.len ? given : wz_str(getenv("WZ_SERVER"));
-	if (!wz_str_starts(at, WZ_STR("http")) && !wz_str_starts(at, WZ_STR("unix:")))
-		return wz_daemon_socket(at, WZ_STR(""), ret, err);
+	if (!wz_str_starts(at, WZ_STR("http")) && !wz_str_starts(at, WZ_STR("unix:"))) {
+		int rc = wz_daemon_socket(at, WZ_STR(""), ret, err);
+		if (!at.len && (rc < 0 || access(ret, F_OK) != 0) && access(WZ_SYSTEM_SOCKET, F_OK) == 0)
+			return path_of(err, ret, WZ_STR(WZ_SYSTEM_SOCKET), "");
+		return rc;
+	}
 	if (at.len >= WZ_DAEMON_PATH_MAX)
 		return wz_err_set(err, -ENAMETOOLONG, "BadAddress", WZ_STR("the address is too long"));
 	memcpy(ret, at.ptr, at.len);
@@ -62,15 +69,76 @@ int wz_daemon_server(struct wz_str given, char ret[WZ_DAEMON_PATH_MAX], struct w
 	return 0;
 }
 
+/* $XDG_CONFIG_HOME/whalezen/NAME or ~/.config/whalezen/NAME; "" when neither is set. */
+static void config_file(const char *name, char ret[WZ_DAEMON_PATH_MAX])
+{
+	struct wz_err err;
+	struct wz_str dir = env_dir("XDG_CONFIG_HOME");
+	char tail[100];
+	(void)snprintf(tail, sizeof tail, "%s/whalezen/%s", dir.len ? "" : "/.config", name);
+	if (!dir.len)
+		dir = env_dir("HOME");
+	if (!dir.len || path_of(&err, ret, dir, tail) < 0)
+		ret[0] = 0;
+}
+
+/* The token of a remote daemon: WZ_TOKEN, else the file that WZ_TOKEN_FILE names, else the user's. A file that others can
+ * read is refused. 0: there may be none. */
+static int find_token(char ret[512], struct wz_err *err)
+{
+	char path[WZ_DAEMON_PATH_MAX];
+	struct wz_file_text text = {0};
+	struct stat st;
+	struct wz_str t = wz_str(getenv("WZ_TOKEN")), file = wz_str(getenv("WZ_TOKEN_FILE"));
+	ret[0] = 0;
+	if (!t.len) {
+		if (file.len && path_of(err, path, file, "") < 0)
+			return -EINVAL;
+		if (!file.len)
+			config_file("token", path);
+		if (!path[0] || (!file.len && access(path, F_OK) != 0))
+			return 0;
+		int rc = wz_file_read(path, 500, wz_os_mem(), &text, err);
+		if (rc < 0)
+			return rc;
+		if (stat(path, &st) == 0 && st.st_mode & (S_IRWXO | S_IRWXG)) {
+			wz_file_text_release(&text);
+			return wz_err_set(err, -EPERM, "TokenFileReadable", WZ_STR("others can read "),
+			        wz_str(path), WZ_STR("; run: chmod 600 "), wz_str(path));
+		}
+		t = wz_str_trim(wz_file_text_str(&text));
+	}
+	if (t.len < 512) {
+		memcpy(ret, t.ptr, t.len);
+		ret[t.len] = 0;
+	}
+	wz_file_text_release(&text);
+	return 0;
+}
+
 int wz_daemon_open(struct wz_daemon *d, struct wz_cli *cli, struct wz_str socket)
 {
 	struct wz_err err;
+	char token[512] = "", ca[WZ_DAEMON_PATH_MAX] = "";
 	*d = (struct wz_daemon){.cli = cli};
 	int rc = wz_daemon_server(socket, d->socket, &err);
+	bool remote = rc == 0 && d->socket[0] != '/';
+	struct wz_str named = wz_str(getenv("WZ_CA"));
+	if (remote)
+		rc = find_token(token, &err);
+	if (remote && rc == 0 && named.len)
+		rc = path_of(&err, ca, named, "");
+	else if (remote && rc == 0)
+		config_file("ca.pem", ca);
+	if (!named.len && ca[0] && access(ca, R_OK) != 0)
+		ca[0] = 0;
 	struct wz_httpc_config c = {.server = d->socket,
+	        .token = token[0] ? token : NULL,
+	        .ca_file = ca[0] ? ca : NULL,
 	        .hint = "start it with `wz serve`, or name another with --server or WZ_SERVER"};
 	if (rc == 0)
 		rc = wz_httpc_new(&c, cli->mem, &d->http, &err);
+	explicit_bzero(token, sizeof token);
 	return rc < 0 ? wz_cli_fail(&err) : 0;
 }
 

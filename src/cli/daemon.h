@@ -10,18 +10,21 @@
 #include <jansson.h>
 
 #define WZ_DAEMON_PATH_MAX 4096u
+#define WZ_CONFIG_PATH "/etc/whalezen/whalezen.yaml"
+#define WZ_SYSTEM_SOCKET "/run/whalezen/wz.sock"
 
 /* An option that each of them has: put WZ_DAEMON_OPT(struct args) in its table, with `struct wz_str socket` there. */
 #define WZ_DAEMON_OPT(args) \
 	{ \
-		"server", 'S', WZ_OPT_STRING, "PATH", "the daemon's socket, or http://HOST:PORT (WZ_SERVER)", offsetof(args, socket), 0 \
+		"server", 'S', WZ_OPT_STRING, "PATH", "the daemon's socket, or https://HOST:PORT (WZ_SERVER)", offsetof(args, socket), 0 \
 	}
 
 /* Absolute defaults of one user: $XDG_STATE_HOME/whalezen or ~/.local/state/whalezen; the socket is
  * $XDG_RUNTIME_DIR/whalezen.sock, or whalezen.sock of the state directory. -ENOENT "NoHome". */
 int wz_daemon_state(struct wz_str given, char ret[WZ_DAEMON_PATH_MAX], struct wz_err *err);
 int wz_daemon_socket(struct wz_str given, struct wz_str state, char ret[WZ_DAEMON_PATH_MAX], struct wz_err *err);
-/* Where to find a daemon: `given`, else WZ_SERVER, else that socket. */
+/* Where to find a daemon: `given`, else WZ_SERVER, else the first that is there of the user's socket and the system's
+ * (/run/whalezen/wz.sock), else the user's. */
 int wz_daemon_server(struct wz_str given, char ret[WZ_DAEMON_PATH_MAX], struct wz_err *err);
 
 struct wz_daemon {

@@ -2,15 +2,21 @@
 /* `wz serve`: the daemon of one machine, in the foreground; `wz agent`: its hands, which it starts itself. */
 #include "agent/agent.h"
 #include "cli/daemon.h"
+#include "serve/config.h"
 #include "serve/serve.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 struct serve_args {
-	struct wz_str state, socket, cluster, provider, policy;
-	bool no_cgroup;
+	struct wz_str config, state, socket, cluster, provider, policy;
+	bool no_cgroup, check;
 };
 static const struct wz_opt serve_opts[] = {
+        {"config", 'c', WZ_OPT_STRING, "FILE", "read this (/etc/whalezen/whalezen.yaml when root and it is there)",
+                offsetof(struct serve_args, config), 0},
+        {"check-config", 0, WZ_OPT_FLAG, NULL, "read the configuration, say what is wrong with it, and end",
+                offsetof(struct serve_args, check), 0},
         {"state", 0, WZ_OPT_STRING, "DIR", "journal, logs, attempts ($XDG_STATE_HOME/whalezen)",
                 offsetof(struct serve_args, state), 0},
         {"socket", 'S', WZ_OPT_STRING, "PATH", "of the API ($XDG_RUNTIME_DIR/whalezen.sock, or in the state)",
@@ -32,44 +38,93 @@ static int absolute(struct wz_str given, char ret[WZ_DAEMON_PATH_MAX], struct wz
 	return given.len ? wz_daemon_state(given, ret, err) : 0;
 }
 
+static const char *config_path(const struct serve_args *a, char ret[WZ_DAEMON_PATH_MAX], struct wz_err *err)
+{
+	if (a->config.len)
+		return absolute(a->config, ret, err) < 0 ? NULL : ret;
+	return geteuid() == 0 && access(WZ_CONFIG_PATH, F_OK) == 0 ? WZ_CONFIG_PATH : "";
+}
+
+struct effective {
+	char config[WZ_DAEMON_PATH_MAX], state[WZ_DAEMON_PATH_MAX], socket[WZ_DAEMON_PATH_MAX],
+	        cluster[WZ_DAEMON_PATH_MAX];
+};
+
+static struct wz_str either(struct wz_str option, const char *configured)
+{
+	return option.len ? option : wz_str(configured);
+}
+
+/* Options stand above the file. */
+static int effective(const struct serve_args *a, struct wz_config *c, struct effective *e,
+        struct wz_serve_options *o, struct wz_err *err)
+{
+	const char *path = config_path(a, e->config, err);
+	int rc = !path ? -EINVAL : *path ? wz_config_read(c, path, err) : 0;
+	/* As the service manager sets them up (StateDirectory=, RuntimeDirectory=). */
+	struct wz_str given = wz_str(getenv("STATE_DIRECTORY")), run = wz_str(getenv("RUNTIME_DIRECTORY"));
+	struct wz_str state = either(a->state, c->state ? c->state : given.ptr),
+	              cluster = either(a->cluster, c->cluster);
+	if (rc == 0)
+		rc = wz_daemon_state(state, e->state, err);
+	if (rc == 0)
+		rc = wz_daemon_socket(either(a->socket, c->socket), state, e->socket, err);
+	if (rc == 0 && run.len && run.ptr[0] == '/' && !a->socket.len && !c->socket) {
+		(void)snprintf(e->socket, sizeof e->socket, "%.*s/wz.sock", (int)(run.len < 1000 ? run.len : 1000),
+		        run.ptr);
+	}
+	if (rc == 0)
+		rc = absolute(cluster, e->cluster, err);
+	if (rc < 0)
+		return rc;
+	*o = (struct wz_serve_options){.config = c,
+	        .config_file = *path ? path : NULL,
+	        .state_dir = e->state,
+	        .socket = e->socket,
+	        .cluster_file = cluster.len ? e->cluster : NULL,
+	        .provider = a->provider.len ? a->provider.ptr
+	                    : c->provider   ? c->provider
+	                    : cluster.len   ? "emulated"
+	                                    : NULL,
+	        .policy = a->policy.len ? a->policy.ptr : c->policy,
+	        .version = wz_version,
+	        .no_cgroup = a->no_cgroup || !c->cgroups};
+	return 0;
+}
+
 static int serve_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
 {
 	struct serve_args a = {.no_cgroup = false};
+	struct wz_serve_options o;
+	struct wz_config c;
+	struct effective e;
 	struct wz_err err;
-	char state[WZ_DAEMON_PATH_MAX], socket[WZ_DAEMON_PATH_MAX], cluster[WZ_DAEMON_PATH_MAX];
 	int n = wz_cli_opts(v, &a, argc, argv);
-	(void)cli;
 	if (n != 0)
 		return n < 0 ? WZ_EXIT_USAGE : wz_cli_usage(v, "no operands are expected");
-	int rc = wz_daemon_state(a.state, state, &err);
-	if (rc == 0)
-		rc = wz_daemon_socket(a.socket, a.state, socket, &err);
-	if (rc == 0)
-		rc = absolute(a.cluster, cluster, &err);
-	if (rc < 0)
-		return wz_cli_fail(&err);
-	struct wz_serve_options o = {.state_dir = state,
-	        .socket = socket,
-	        .cluster_file = a.cluster.len ? cluster : NULL,
-	        .provider = a.provider.len  ? a.provider.ptr
-	                    : a.cluster.len ? "emulated"
-	                                    : NULL,
-	        .policy = a.policy.len ? a.policy.ptr : NULL,
-	        .version = wz_version,
-	        .no_cgroup = a.no_cgroup};
-	return wz_serve_run(&o, &err) < 0 ? wz_cli_fail(&err) : WZ_EXIT_OK;
+	wz_config_init(&c, cli->mem);
+	int rc = effective(&a, &c, &e, &o, &err);
+	if (rc == 0 && !a.check)
+		rc = wz_serve_run(&o, &err);
+	else if (rc == 0)
+		wz_buf_addz(&cli->out,
+		        o.config_file ? "the configuration is well formed\n" : "there is no configuration file\n");
+	wz_config_release(&c);
+	return rc < 0 ? wz_cli_fail(&err) : WZ_EXIT_OK;
 }
 
 const struct wz_verb wz_verb_serve = {
         .name = "serve",
         .summary = "the daemon of one machine: a durable queue for its devices",
-        .usage = "wz serve [--state DIR] [--socket PATH] [--cluster FILE] [--provider NAME] [--policy NAME] "
+        .usage = "wz serve [--config FILE] [--check-config] [--state DIR] [--socket PATH] [--cluster FILE] "
+                 "[--provider NAME] [--policy NAME] "
                  "[--no-cgroup]",
-        .examples = "wz serve --cluster examples/cluster.yaml\n",
+        .examples = "wz serve --cluster examples/cluster.yaml\n"
+                    "wz serve --check-config --config /etc/whalezen/whalezen.yaml\n",
         .opts = serve_opts,
         .fn = serve_fn,
-        .more = "Runs in the foreground until SIGTERM. Jobs live on while it does not run; the next one adopts "
-                "them.\n",
+        .more = "Runs in the foreground until SIGTERM; SIGHUP (or `wz reload`) reads the configuration again. Jobs "
+                "live on while it does not run; the next one adopts them. Options stand above the file.\n",
 };
 
 /* ---- the agent ---- */

@@ -8,6 +8,7 @@ static const struct wz_verb *const verbs[] = {
         &wz_verb_trace_info,
         &wz_verb_trace_convert,
         &wz_verb_trace_check,
+        &wz_verb_trace_replay,
         NULL,
 };
 

@@ -228,6 +228,17 @@ const struct wz_shapes *wz_core_shapes(const struct wz_core *c)
 	return &c->shapes;
 }
 
+const struct wz_catalogue *wz_core_catalogue_of(const struct wz_core *c)
+{
+	return &c->catalogue;
+}
+
+bool wz_core_fits(const struct wz_core *c, wz_shape_id shape, uint32_t node)
+{
+	return shape.v < c->shapes.n && node < c->model.n_nodes &&
+	       wz_fit_why(c, &c->shapes.shape[shape.v], node) == WZ_REASON_NONE;
+}
+
 struct wz_catalogue *wz_core_catalogue(struct wz_core *c)
 {
 	return &c->catalogue;

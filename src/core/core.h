@@ -99,6 +99,8 @@ int wz_core_job_at(const struct wz_core *c, uint32_t i, struct wz_job_info *ret)
 const struct wz_model_state *wz_core_model(const struct wz_core *c);
 const struct wz_shapes *wz_core_shapes(const struct wz_core *c);
 struct wz_catalogue *wz_core_catalogue(struct wz_core *c); /* declare models before the nodes that have them */
+const struct wz_catalogue *wz_core_catalogue_of(const struct wz_core *c); /* the same, to read */
+bool wz_core_fits(const struct wz_core *c, wz_shape_id shape, uint32_t node); /* one more task of the shape, now? */
 const struct wz_policy *wz_core_policy(const struct wz_core *c, const void **ret_state);
 struct wz_policy_ctx wz_core_policy_ctx(const struct wz_core *c);
 

@@ -232,6 +232,8 @@ static bool make_headers(const struct wz_httpc *c, const struct wz_httpc_call *c
 		ok = ok && add_header(list, c->auth);
 	if (call->body.ptr)
 		ok = ok && add_header_kv(list, "Content-Type: ", call->type ? call->type : "application/json");
+	if (call->header)
+		ok = ok && add_header(list, call->header);
 	if (call->idempotency_key)
 		ok = ok && add_header_kv(list, "Idempotency-Key: ", call->idempotency_key);
 	if (call->last_event_id) {

@@ -39,6 +39,7 @@ struct wz_httpc_call {
 	struct wz_str body; /* ptr NULL: none */
 	const char *type; /* of the body; NULL: application/json */
 	const char *idempotency_key; /* NULL: none */
+	const char *header; /* one more header line, "Name: value"; NULL: none */
 	uint64_t last_event_id; /* 0: none; else this is a resumed event stream */
 	uint32_t total_ms; /* 0: no limit (streams); the caller of an ordinary call gives one */
 	uint32_t silence_ms; /* a stream that sends nothing for so long has failed; 0: no limit */

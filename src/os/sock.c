@@ -184,6 +184,12 @@ int wz_unix_adopt(int fd, struct wz_unix_socket *ret, struct wz_err *err)
 	if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &len) < 0 || !listening)
 		return wz_err_set(err, -ENOTSOCK, "NotASocket",
 		        WZ_STR("the inherited descriptor is not a listening socket; check the .socket unit"));
+	int domain = 0;
+	len = sizeof domain;
+	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0 || domain != AF_UNIX)
+		return wz_err_set(err, -ENOTSOCK, "NotASocket",
+		        WZ_STR("the inherited socket is not a unix socket; TCP belongs to `listen` of the "
+		               "configuration"));
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 	*ret = (struct wz_unix_socket){.fd = fd, .lock_fd = -1};

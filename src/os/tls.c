@@ -4,6 +4,8 @@
 #include "base/check.h"
 #include "os/file.h"
 
+#include <limits.h>
+#include <openssl/hmac.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
@@ -117,6 +119,25 @@ void wz_sha256(struct wz_str s, unsigned char ret[WZ_SHA256_BYTES])
 {
 	unsigned n = 0;
 	wz_check(EVP_Digest(s.ptr ? s.ptr : "", s.len, ret, &n, EVP_sha256(), NULL) == 1 && n == WZ_SHA256_BYTES);
+}
+
+void wz_hmac_sha256(struct wz_str key, struct wz_str s, unsigned char ret[WZ_SHA256_BYTES])
+{
+	unsigned n = 0;
+	wz_check(key.len <= INT_MAX &&
+	         HMAC(EVP_sha256(), key.ptr ? key.ptr : "", (int)key.len,
+	                 (const unsigned char *)(s.ptr ? s.ptr : ""), s.len, ret, &n) &&
+	         n == WZ_SHA256_BYTES);
+}
+
+void wz_base64(struct wz_buf *b, struct wz_str s)
+{
+	for (size_t i = 0; i < s.len; i += 3) {
+		unsigned char four[5];
+		int n = s.len - i < 3 ? (int)(s.len - i) : 3;
+		(void)EVP_EncodeBlock(four, (const unsigned char *)s.ptr + i, n);
+		wz_buf_add(b, (struct wz_str){(const char *)four, 4});
+	}
 }
 
 int wz_random_bytes(void *ret, size_t n)

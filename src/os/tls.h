@@ -22,6 +22,8 @@ void *wz_tls_accept_new(struct wz_tls *t); /* an SSL * for http.c; NULL: out of 
 
 #define WZ_SHA256_BYTES 32u
 void wz_sha256(struct wz_str s, unsigned char ret[WZ_SHA256_BYTES]);
+void wz_hmac_sha256(struct wz_str key, struct wz_str s, unsigned char ret[WZ_SHA256_BYTES]);
+void wz_base64(struct wz_buf *b, struct wz_str s); /* appends, with padding */
 int wz_random_bytes(void *ret, size_t n); /* of the kernel; 0 or -EIO */
 bool wz_equal_secret(const void *a, const void *b, size_t n); /* in a time that depends on n alone */
 

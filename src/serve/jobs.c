@@ -22,22 +22,21 @@ static void refuse(struct wz_api_call *c, int code, const char *reason, const ch
 /* Fields of a submit that this body does not carry out yet: refused, not ignored. NULL: none. */
 static const char *not_yet(const struct wz_api_submit *r)
 {
-	return r->dry_run                  ? "dry_run"
-	       : r->secrets.n              ? "secrets"
-	       : r->begin_us               ? "begin_us"
-	       : r->deadline_us            ? "deadline_us"
-	       : r->after.n                ? "after"
-	       : r->array.len              ? "array"
-	       : r->lines.n                ? "lines"
-	       : r->retry_max              ? "retry_max"
-	       : r->retry_on.n             ? "retry_on"
-	       : r->stdout_path.len        ? "stdout_path"
-	       : r->stderr_path.len        ? "stderr_path"
-	       : r->image.len              ? "image"
-	       : r->notify.len             ? "notify"
-	       : r->git_diff.len           ? "git_diff"
-	       : r->pty                    ? "pty"
-	                                   : NULL;
+	return r->dry_run           ? "dry_run"
+	       : r->secrets.n       ? "secrets"
+	       : r->begin_us        ? "begin_us"
+	       : r->deadline_us     ? "deadline_us"
+	       : r->after.n         ? "after"
+	       : r->array.len       ? "array"
+	       : r->lines.n         ? "lines"
+	       : r->retry_max       ? "retry_max"
+	       : r->retry_on.n      ? "retry_on"
+	       : r->stdout_path.len ? "stdout_path"
+	       : r->stderr_path.len ? "stderr_path"
+	       : r->image.len       ? "image"
+	       : r->git_diff.len    ? "git_diff"
+	       : r->pty             ? "pty"
+	                            : NULL;
 }
 
 /* True when it may go on; else it was answered. */
@@ -61,6 +60,8 @@ static bool check(struct serve *s, struct wz_api_call *c, const struct wz_api_su
 		refuse(c, -EPERM, "NotAdmin", "users may only lower their priority", "priority");
 	else if (wz_profile_parse(rq->profile, wz_core_catalogue(s->core), p, &err) < 0)
 		wz_api_fail_field(c, &err, "profile");
+	else if (wz_config_check_notify(s->conf, wz_str(who->name), rq->notify, &err) < 0)
+		wz_api_fail_field(c, &err, "notify");
 	else if (wz_store_ready(s->store, &err) < 0)
 		wz_api_fail(c, &err);
 	else

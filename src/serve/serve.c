@@ -2,16 +2,19 @@
 /* Life of the body: open, restore, listen, run, end. Jobs live on in their shims whatever happens here. */
 #include "serve/serve_int.h"
 
+#include "api/assets.h"
 #include "base/check.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/mem.h"
+#include "os/sd.h"
 
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define PATIENCE_US 2000000 /* for answers that are under way at the end */
+#define NOTIFY_PATIENCE_US 3000000
 
 void serve_log(const char *what, const char *detail)
 {
@@ -30,27 +33,6 @@ void serve_fail(struct serve *s, const struct wz_err *err)
 	s->err = *err;
 	serve_log("ends, to begin again from its journal", err->text);
 	wz_loop_stop(s->loop);
-}
-
-static void audit(void *ctx, const struct wz_api_audit *a)
-{
-	struct serve *s = ctx;
-	struct wz_audit_row r = {0};
-	struct wz_err err;
-	char target[64] = "", outcome[64];
-	if (s->failed || s->stopping)
-		return;
-	if (a->job)
-		(void)snprintf(target, sizeof target, "job %llu", (unsigned long long)a->job);
-	(void)snprintf(outcome, sizeof outcome, "%s", a->status < 300 ? "ok" : a->reason);
-	WZ_SET(AUDIT, &r, time_us, serve_now_us(s));
-	WZ_SET(AUDIT, &r, uid, a->who->uid);
-	WZ_SET(AUDIT, &r, user, wz_str(a->who->name));
-	WZ_SET(AUDIT, &r, verb, wz_str(a->operation));
-	WZ_SET(AUDIT, &r, target, wz_str(target));
-	WZ_SET(AUDIT, &r, outcome, wz_str(outcome));
-	if (wz_batch_audit(&s->batch, &r, &err) < 0)
-		serve_log("audit", err.text); /* goes with the next step; a lost line is not worth the daemon */
 }
 
 static bool ready(void *ctx, struct wz_buf *why)
@@ -80,7 +62,11 @@ static const struct wz_api_backend backend = {.job_submit = op_job_submit,
         .node_undrain = op_node_undrain,
         .node_list = op_node_list,
         .device_list = op_device_list,
+        .board = op_board,
+        .timeline = op_timeline,
         .info = op_info,
+        .audit_list = op_audit_list,
+        .reload = op_reload,
         .job_owner = op_job_owner,
         .ready = ready};
 
@@ -103,6 +89,7 @@ static void on_signal(void *ctx)
 	if (s->stopping)
 		return;
 	s->stopping = true;
+	(void)wz_sd_notify("STOPPING=1");
 	wz_api_drain(s->api);
 	wz_timer_set(&s->patience_timer, 0);
 }
@@ -161,7 +148,41 @@ static int arm(struct serve *s, struct wz_err *err)
 		rc = wz_sigwatch_init(&s->intr, s->loop, SIGINT, on_signal, s);
 	if (rc == 0)
 		rc = wz_sigwatch_init(&s->child, s->loop, SIGCHLD, link_child, s);
+	if (rc == 0)
+		rc = wz_sigwatch_init(&s->hup, s->loop, SIGHUP, conf_signal, s);
 	return rc < 0 ? wz_err_set(err, rc, "OutOfMemory", WZ_STR("no memory for the event loop")) : 0;
+}
+
+/* Everybody may connect; who it is, the kernel says. Without privilege only we ourselves can run work. */
+static int listen_unix(struct serve *s, struct wz_err *err)
+{
+	gid_t gid = (gid_t)-1;
+	mode_t mode = geteuid() != 0 ? 0600 : s->conf->socket_group_only ? 0660 : 0666;
+	int rc = s->conf->socket_group ? conf_gid(s->conf->socket_group, "socket.group", &gid, err) : 0;
+	if (rc == 0)
+		rc = wz_unix_listen(s->o->socket, mode, gid, &s->sock, err);
+	if (rc < 0)
+		return rc;
+	rc = wz_http_listen(wz_api_http(s->api), s->sock.fd, NULL);
+	if (rc < 0)
+		return wz_err_set(err, rc, "OutOfMemory", WZ_STR("no memory for the socket"));
+	s->sock.fd = -1;
+	return 0;
+}
+
+/* Sockets that the service manager made: unix ones alone, so that nothing is served in clear by accident. */
+static int listen_given(struct serve *s, int n, struct wz_err *err)
+{
+	for (int i = 0; i < n; i++) {
+		struct wz_unix_socket sock;
+		int rc = wz_unix_adopt(WZ_SD_FIRST_FD + i, &sock, err);
+		if (rc < 0)
+			return rc;
+		rc = wz_http_listen(wz_api_http(s->api), sock.fd, NULL);
+		if (rc < 0)
+			return wz_err_set(err, rc, "OutOfMemory", WZ_STR("no memory for the socket"));
+	}
+	return 0;
 }
 
 static int listen_api(struct serve *s, struct wz_api_config *cfg, struct wz_err *err)
@@ -170,20 +191,33 @@ static int listen_api(struct serve *s, struct wz_api_config *cfg, struct wz_err 
 	cfg->backend = &backend;
 	cfg->ctx = s;
 	cfg->version = s->o->version;
-	cfg->audit = audit;
+	cfg->audit = conf_audit;
+	cfg->auth.token_file = s->conf->tokens;
+	cfg->auth.plain_tokens = s->conf->plain_tokens;
+	cfg->open_metrics = s->conf->open_metrics;
+	int given = wz_sd_listen_fds();
+	(void)snprintf(s->session_key, sizeof s->session_key, "%s/session.key", s->o->state_dir);
+	cfg->session_key = s->session_key;
+	cfg->assets = wz_api_assets;
+	cfg->n_assets = wz_api_assets_n;
 	int rc = wz_api_new(s->loop, s->mem, cfg, &s->api, err);
 	if (rc < 0)
 		return rc;
 	wz_hub_start(wz_api_hub(s->api), s->seq);
-	/* Everybody may connect; who it is, the kernel says. Without privilege only we ourselves can run work. */
-	rc = wz_unix_listen(s->o->socket, geteuid() == 0 ? 0666 : 0600, (gid_t)-1, &s->sock, err);
-	if (rc < 0)
-		return rc;
-	rc = wz_http_listen(wz_api_http(s->api), s->sock.fd, NULL);
-	if (rc < 0)
-		return wz_err_set(err, rc, "OutOfMemory", WZ_STR("no memory for the socket"));
-	s->sock.fd = -1;
-	return 0;
+	rc = conf_apply(s, s->conf, err);
+	if (rc == 0)
+		rc = given ? listen_given(s, given, err) : listen_unix(s, err);
+	return rc == 0 ? conf_listen(s, err) : rc;
+}
+
+static int begin_care(struct serve *s, struct wz_err *err)
+{
+	int rc = wz_auditlog_open(&s->auditlog, s->o->state_dir, s->conf->audit_bytes, s->conf->audit_files, err);
+	if (rc == 0)
+		rc = wz_notify_new(s->mem, &s->notify, err);
+	if (rc == 0 && keep_begin(s) < 0)
+		rc = wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for a timer"));
+	return rc;
 }
 
 static void tear_down(struct serve *s)
@@ -194,8 +228,15 @@ static void tear_down(struct serve *s)
 	if (s->store_watch.event)
 		wz_watch_release(&s->store_watch);
 	wz_store_close(s->store); /* its last answers go out before the API does */
+	serve_past_end(s);
 	wz_api_free(s->api);
+	for (uint32_t i = 0; i < WZ_CONFIG_LISTEN_MAX; i++)
+		wz_tls_free(s->tls[i]);
 	wz_unix_close(&s->sock);
+	wz_notify_free(s->notify, NOTIFY_PATIENCE_US);
+	wz_auditlog_close(&s->auditlog);
+	wz_timer_release(&s->keep.timer);
+	wz_sigwatch_release(&s->hup);
 	wz_timer_release(&s->step_timer);
 	wz_timer_release(&s->deadline_timer);
 	wz_timer_release(&s->agent_timer);
@@ -203,6 +244,7 @@ static void tear_down(struct serve *s)
 	wz_sigwatch_release(&s->term);
 	wz_sigwatch_release(&s->intr);
 	wz_sigwatch_release(&s->child);
+	conf_free(s);
 	wz_core_free(s->core);
 	wz_loop_free(s->loop);
 	wz_batch_release(&s->batch);
@@ -219,9 +261,9 @@ static void tear_down(struct serve *s)
 
 int wz_serve_run(const struct wz_serve_options *o, struct wz_err *err)
 {
-	struct serve s = {.o = o, .mem = wz_os_mem(), .link = -1, .next_id = 1};
+	struct serve s = {.o = o, .conf = o->config, .mem = wz_os_mem(), .link = -1, .next_id = 1};
 	struct wz_api_config cfg;
-	s.sock.fd = s.sock.lock_fd = -1;
+	s.sock.fd = s.sock.lock_fd = s.auditlog.fd = -1;
 	wz_batch_init(&s.batch, s.mem);
 	wz_plan_init(&s.plan, s.mem);
 	wz_buf_init(&s.in, s.mem, WZ_WIRE_LINE_MAX + 65536);
@@ -233,11 +275,14 @@ int wz_serve_run(const struct wz_serve_options *o, struct wz_err *err)
 	if (rc == 0)
 		rc = arm(&s, err);
 	if (rc == 0)
+		rc = begin_care(&s, err);
+	if (rc == 0)
 		rc = listen_api(&s, &cfg, err);
 	if (rc == 0)
 		rc = link_begin(&s, err);
 	if (rc == 0) {
 		serve_log("ready", o->socket);
+		(void)wz_sd_notify("READY=1");
 		rc = wz_loop_run(s.loop);
 		if (rc < 0)
 			(void)wz_err_set(err, rc, "ServeFailed", WZ_STR("the event loop failed"));

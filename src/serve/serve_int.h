@@ -9,6 +9,9 @@
 #include "api/api.h"
 #include "os/loop.h"
 #include "os/sock.h"
+#include "serve/auditlog.h"
+#include "serve/config.h"
+#include "serve/notify.h"
 #include "serve/serve.h"
 #include "store/store.h"
 
@@ -66,6 +69,13 @@ struct node_facts { /* by node id */
 	int64_t seen_us;
 };
 
+struct keeping { /* one pass of the retention, keep.c */
+	struct wz_timer timer;
+	uint64_t after; /* the job that the next batch comes before; 0: begins */
+	uint64_t bytes, dropped, freed;
+	int64_t now_us;
+};
+
 struct serve {
 	const struct wz_serve_options *o;
 	const struct wz_mem *mem;
@@ -74,6 +84,7 @@ struct serve {
 	struct wz_core *core;
 	struct wz_api *api;
 	struct wz_unix_socket sock;
+	char session_key[4096]; /* path */
 	/* the step */
 	struct wz_batch batch;
 	struct wz_plan plan;
@@ -102,6 +113,15 @@ struct serve {
 	struct wz_arena arena; /* of one message or one enactment */
 	struct node_facts *node;
 	uint32_t n_nodes, node_cap;
+	/* the configuration, live.c */
+	const struct wz_config *conf; /* what holds now */
+	struct wz_config *own_conf; /* the same when it came by a reload, else NULL */
+	struct wz_tls *tls[WZ_CONFIG_LISTEN_MAX];
+	struct wz_auditlog auditlog;
+	struct wz_notify *notify;
+	struct keeping keep;
+	struct wz_sigwatch hup;
+	struct serve_past *past; /* boards of past moments that are asked for; NULL: none was yet */
 	/* the end */
 	bool stopping, failed;
 	int64_t started_us;
@@ -144,6 +164,19 @@ void enact(struct serve *s, const struct wz_effect *e);
 void log_path(const struct serve *s, uint64_t job, uint32_t task, uint32_t attempt, struct wz_buf *b);
 const char *end_word(int64_t end);
 
+/* live.c, keep.c */
+int conf_apply(struct serve *s, const struct wz_config *c, struct wz_err *err);
+int conf_listen(struct serve *s, struct wz_err *err);
+int conf_gid(const char *name, const char *key, gid_t *ret, struct wz_err *err);
+int conf_reload(struct serve *s, struct wz_buf *now, struct wz_buf *restart, struct wz_err *err);
+void conf_signal(void *ctx); /* SIGHUP */
+void conf_free(struct serve *s);
+void conf_audit(void *ctx, const struct wz_api_audit *a);
+void conf_tell(struct serve *s, const struct news *n); /* notifications */
+int keep_begin(struct serve *s);
+void op_reload(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);
+void op_audit_list(void *ctx, struct wz_api_call *c, const struct wz_api_audit_query *rq);
+
 /* jobs.c, show.c, logs.c */
 void op_job_submit(void *ctx, struct wz_api_call *c, const struct wz_api_submit *rq);
 void op_job_cancel(void *ctx, struct wz_api_call *c, const struct wz_api_job_cancel *rq);
@@ -159,8 +192,13 @@ void op_job_why(void *ctx, struct wz_api_call *c, const struct wz_api_job_ref *r
 void op_job_logs(void *ctx, struct wz_api_call *c, const struct wz_api_job_logs *rq);
 void op_node_list(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);
 void op_device_list(void *ctx, struct wz_api_call *c, const struct wz_api_device_query *rq);
+void op_timeline(void *ctx, struct wz_api_call *c, const struct wz_api_timeline_query *rq);
+void op_board(void *ctx, struct wz_api_call *c, const struct wz_api_board_query *rq);
+void serve_past_end(struct serve *s);
 void op_info(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);
 int op_job_owner(void *ctx, uint64_t job, struct wz_str *ret_name, int64_t *ret_uid);
+int32_t state_of_end(int64_t end);
+struct wz_nums devices_of(struct wz_arena *a, struct wz_str text); /* "0,3" */
 int32_t api_state(const struct wz_job_row *r); /* enum wz_api_state */
 bool job_ended(struct serve *s, uint64_t job);
 

@@ -10,7 +10,7 @@
 static const int32_t end_states[] = {WZ_STATE_COMPLETED, WZ_STATE_FAILED, WZ_STATE_CANCELLED, WZ_STATE_TIMEOUT,
         WZ_STATE_OOM, WZ_STATE_PREEMPTED, WZ_STATE_NODE_LOST, WZ_STATE_DEVICE_LOST, WZ_STATE_LAUNCH_FAILED};
 
-static int32_t state_of_end(int64_t end)
+int32_t state_of_end(int64_t end)
 {
 	return end >= 0 && end < (int64_t)WZ_ARRAY_LEN(end_states) ? end_states[end] : WZ_STATE_FAILED;
 }
@@ -170,7 +170,7 @@ static struct wz_str keep(struct wz_arena *a, struct wz_str v)
 	return (struct wz_str){p, p ? v.len : 0};
 }
 
-static struct wz_nums devices_of(struct wz_arena *a, struct wz_str text)
+struct wz_nums devices_of(struct wz_arena *a, struct wz_str text)
 {
 	uint64_t *v = wz_arena_alloc(a, WZ_NODE_DEVICES_MAX * sizeof *v);
 	uint32_t n = 0;

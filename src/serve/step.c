@@ -159,6 +159,7 @@ static void publish(struct serve *s, struct turn *t, uint64_t seq)
 		        .what = wz_str(n->what),
 		        .state = n->state};
 		wz_hub_publish(wz_api_hub(s->api), &e);
+		conf_tell(s, n);
 	}
 }
 

@@ -176,6 +176,18 @@ int wz_store_attempts(struct wz_store *s, uint64_t job, int (*row)(void *ctx, co
 	return run(s, &q, WZ_T_ATTEMPTS, &c, err);
 }
 
+int wz_store_attempts_since(struct wz_store *s, uint64_t since_us, uint32_t limit,
+        int (*row)(void *ctx, const struct wz_attempt_row *r), void *ctx, struct wz_err *err)
+{
+	struct call c = {.attempts = row, .ctx = ctx};
+	struct query q;
+
+	select_columns(&q, WZ_T_ATTEMPTS);
+	add_int(&q, " WHERE started_us IS NOT NULL AND (ended_us IS NULL OR ended_us >= ?)", (int64_t)since_us);
+	add_int(&q, " ORDER BY job DESC, attempt DESC, task LIMIT ?", limit ? limit : LIMIT);
+	return run(s, &q, WZ_T_ATTEMPTS, &c, err);
+}
+
 int wz_store_audit(struct wz_store *s, uint64_t since_us, uint32_t limit,
         int (*row)(void *ctx, const struct wz_audit_row *r), void *ctx, struct wz_err *err)
 {

@@ -64,14 +64,16 @@ static int import_newest(sqlite3 *db, struct wz_replay *x, uint64_t at_most, str
 {
 	sqlite3_stmt *st = NULL;
 	struct wz_err why = {0};
-	int r = wz_sql_prepare(
-	            db, "SELECT seq, time_us, core FROM snapshots WHERE seq <= ?1 ORDER BY seq DESC", &st, err),
+	int r = wz_sql_prepare(db,
+	            "SELECT seq, time_us, core FROM snapshots WHERE seq <= ?1 AND time_us <= ?2 ORDER BY seq DESC",
+	            &st, err),
 	    rc;
 	bool same = false, tried = false;
 
 	if (r < 0)
 		return r;
 	(void)sqlite3_bind_int64(st, 1, at_most > INT64_MAX ? INT64_MAX : (int64_t)at_most);
+	(void)sqlite3_bind_int64(st, 2, x->until_us ? (int64_t)x->until_us : INT64_MAX);
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
 		struct wz_str bytes = {sqlite3_column_blob(st, 2), (size_t)sqlite3_column_bytes(st, 2)};
 		r = wz_core_import(x->mem, x->fresh, bytes, &x->got.core, &same, &why);
@@ -182,6 +184,7 @@ static int apply_record(
 	return r;
 }
 
+/* 1: this and the later records are of after the moment that was asked for. */
 static int step(struct wz_replay *x, sqlite3_stmt *st, struct wz_arena *a, struct wz_err *err)
 {
 	struct wz_journal_record rec = {.seq = (uint64_t)sqlite3_column_int64(st, 0),
@@ -192,6 +195,8 @@ static int step(struct wz_replay *x, sqlite3_stmt *st, struct wz_arena *a, struc
 	        .digest = (uint64_t)sqlite3_column_int64(st, 4)};
 	int r;
 
+	if (x->until_us && rec.time_us > x->until_us)
+		return 1;
 	if (rec.seq != x->got.seq + 1)
 		return damaged(err, x->got.seq + 1, "is missing");
 	if (wz_record_sum(rec.seq, &rec) != (uint64_t)sqlite3_column_int64(st, 5))
@@ -230,6 +235,8 @@ static int replay_records(sqlite3 *db, struct wz_replay *x, struct wz_err *err)
 		r = step(x, st, &a, err);
 	if (r == 0 && rc != SQLITE_DONE)
 		r = wz_sql_err(db, rc, "read the journal", err);
+	if (r == 1) /* the moment that was asked for is passed */
+		r = 0;
 	wz_arena_release(&a);
 	(void)sqlite3_finalize(st);
 	return r;
@@ -308,4 +315,23 @@ int wz_store_restore(struct wz_store *s, const struct wz_mem *mem, const struct 
 	s->restored = true;
 	*ret = x.got;
 	return 0;
+}
+
+int wz_store_replay(struct wz_store *s, const struct wz_mem *mem, const struct wz_core_options *o,
+        uint64_t until_us, struct wz_restored *ret, struct wz_err *err)
+{
+	struct wz_replay x = {.mem = mem, .fresh = o, .until_us = until_us};
+	uint64_t first = 0, oldest = 0;
+	int r = wz_sql_u64(s->rd, "SELECT min(seq) FROM journal", &first, err);
+	if (r == 0 && first > 1) /* the beginning was compacted: some snapshot must be old enough */
+		r = wz_sql_u64(s->rd, "SELECT min(time_us) FROM snapshots", &oldest, err);
+	if (r == 0 && oldest > until_us)
+		return wz_err_set(err, -ESTALE, "Compacted", WZ_STR("the journal does not go back so far"));
+	if (r == 0)
+		r = wz_replay(s->rd, &x, UINT64_MAX, err);
+	if (r == 0 && !x.got.core)
+		r = wz_err_set(err, -ENOENT, "NothingThen", WZ_STR("the journal begins later"));
+	if (r == 0)
+		*ret = x.got;
+	return r;
 }

@@ -399,7 +399,7 @@ int wz_store_snapshot(struct wz_store *s, const struct wz_core *core, struct wz_
 	return push(s, n);
 }
 
-int wz_store_retain(struct wz_store *s, uint64_t before_us, struct wz_err *err)
+int wz_store_retain(struct wz_store *s, uint64_t jobs_before_us, uint64_t audit_before_us, struct wz_err *err)
 {
 	int r;
 	struct wz_node_ *n = node_new(s, err, &r);
@@ -407,7 +407,8 @@ int wz_store_retain(struct wz_store *s, uint64_t before_us, struct wz_err *err)
 	if (!n)
 		return r;
 	n->kind = WZ_NODE_RETAIN;
-	n->before_us = before_us < INT64_MAX ? before_us : INT64_MAX;
+	n->before_us = jobs_before_us < INT64_MAX ? jobs_before_us : INT64_MAX;
+	n->audit_before_us = audit_before_us < INT64_MAX ? audit_before_us : INT64_MAX;
 	n->last_seq = s->next_seq - 1;
 	n->first_seq = s->next_seq;
 	return push(s, n);

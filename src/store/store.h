@@ -138,9 +138,9 @@ int wz_store_flush(struct wz_store *s, struct wz_err *err); /* waits and dispatc
 bool wz_store_wants_snapshot(const struct wz_store *s);
 int wz_store_snapshot(struct wz_store *s, const struct wz_core *core, struct wz_store_done done, struct wz_err *err);
 
-/* Forgets jobs that ended before `before_us` (with their attempts, keys, and blobs that nobody names any more) and audit rows of
- * that age, as far as snapshots have passed them. Queued; done as the other work allows. */
-int wz_store_retain(struct wz_store *s, uint64_t before_us, struct wz_err *err);
+/* Forgets jobs that ended before `jobs_before_us` (with their attempts, keys, and blobs that nobody names any more) and audit
+ * rows older than `audit_before_us`, as far as snapshots have passed them. 0: none. Queued; done as the other work allows. */
+int wz_store_retain(struct wz_store *s, uint64_t jobs_before_us, uint64_t audit_before_us, struct wz_err *err);
 
 struct wz_store_status {
 	uint64_t appended_seq, durable_seq, queued_bytes;
@@ -170,6 +170,9 @@ int wz_store_jobs(struct wz_store *s, const struct wz_job_query *q, int (*row)(v
                   void *ctx, struct wz_err *err);
 int wz_store_attempts(struct wz_store *s, uint64_t job, int (*row)(void *ctx, const struct wz_attempt_row *r), void *ctx,
                       struct wz_err *err);
+/* Those that ran at `since_us` or later, newest job first. limit 0: 1000. O(attempts kept). */
+int wz_store_attempts_since(struct wz_store *s, uint64_t since_us, uint32_t limit,
+                            int (*row)(void *ctx, const struct wz_attempt_row *r), void *ctx, struct wz_err *err);
 int wz_store_audit(struct wz_store *s, uint64_t since_us, uint32_t limit, int (*row)(void *ctx, const struct wz_audit_row *r),
                    void *ctx, struct wz_err *err); /* oldest first */
 /* The job that `uid` submitted with this key, durable or still queued; -ENOENT. Ask before accepting: then none is doubled. */
@@ -183,6 +186,12 @@ struct wz_journal_record { uint64_t seq, time_us, digest; bool digested; enum wz
 /* Records from `from` on; `wz trace`, and the events stream after a reconnect. -ESTALE "Compacted": older ones are gone. */
 int wz_store_journal(struct wz_store *s, uint64_t from, uint32_t limit, int (*row)(void *ctx, const struct wz_journal_record *r),
                      void *ctx, struct wz_err *err);
+
+/* The core as it was at `until_us` (the last record at or before it), for looking back; owned by the caller. Nothing is
+ * written, so a read-only store beside a daemon serves. -ESTALE "Compacted": the journal does not go back so far;
+ * -ENOENT "NothingThen": it begins later; and the errors of wz_store_restore. O(records since the snapshot before). */
+int wz_store_replay(struct wz_store *s, const struct wz_mem *mem, const struct wz_core_options *o, uint64_t until_us,
+                    struct wz_restored *ret, struct wz_err *err);
 
 /* ---- care (check.c): what `wz doctor` calls ---- */
 

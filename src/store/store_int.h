@@ -69,8 +69,9 @@ struct wz_replay {
 	struct wz_restored got;
 	bool comparable;      /* digests are those of our catalogue */
 	uint64_t catalogue;   /* our catalogue's fingerprint */
+	uint64_t until_us;    /* what happened later is left out; 0: nothing is */
 };
-/* From the newest snapshot at or before `at_most` that can be read (0: none is used), to the end. */
+/* From the newest snapshot at or before `at_most` (and until_us) that can be read (0: none is used), to the end. */
 int wz_replay(sqlite3 *db, struct wz_replay *x, uint64_t at_most, struct wz_err *err);
 
 /* ---- the store (store.c, writer.c) ---- */
@@ -84,7 +85,7 @@ struct wz_node_ {               /* a queued batch, snapshot or retention */
 	int r;
 	size_t bytes;
 	enum { WZ_NODE_BATCH, WZ_NODE_SNAPSHOT, WZ_NODE_RETAIN } kind;
-	uint64_t digest, before_us; /* of a snapshot, of a retention */
+	uint64_t digest, before_us, audit_before_us; /* of a snapshot, of a retention */
 };
 
 #define WZ_COMMIT_TIMES 512u

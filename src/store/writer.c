@@ -152,7 +152,7 @@ static int write_retain(struct wz_store *s, const struct wz_node_ *n, struct wz_
 	        "WHERE env IS NOT NULL)"
 	        " AND id NOT IN (SELECT script FROM snap_jobs WHERE script IS NOT NULL);"
 	        "DELETE FROM gone;",
-	        (unsigned long long)n->before_us, (unsigned long long)n->before_us);
+	        (unsigned long long)n->before_us, (unsigned long long)n->audit_before_us);
 	return wz_sql_exec(s->wr, sql, err);
 }
 

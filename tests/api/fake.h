@@ -397,7 +397,20 @@ FAKE_DONE(queue_set, queue_set)
 FAKE_DONE(queue_remove, name_ref)
 FAKE_DONE(reservation_set, reservation_set)
 FAKE_DONE(reservation_remove, name_ref)
-FAKE_DONE(reload, nothing)
+
+static void fake_reload(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq)
+{
+	static const struct wz_str changed[] = {WZ_STR("roles")};
+	(void)ctx, (void)rq;
+	wz_api_reply_reloaded(c, &(struct wz_api_reloaded){.changed = {changed, 1}});
+}
+
+static void fake_audit_list(void *ctx, struct wz_api_call *c, const struct wz_api_audit_query *rq)
+{
+	(void)ctx, (void)rq;
+	wz_api_item_audit_line(c, &(struct wz_api_audit_line){.time_us = 1, .user = WZ_STR("root"), .verb = WZ_STR("x")});
+	wz_api_list_end(c, 0);
+}
 
 static void fake_reservation_list(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq)
 {
@@ -464,6 +477,47 @@ static void fake_audit(void *ctx, const struct wz_api_audit *a)
 	fake.last_audit = *a;
 	fake_keep_str(fake.last_operation, sizeof fake.last_operation, wz_str(a->operation));
 	fake_keep_str(fake.last_reason, sizeof fake.last_reason, wz_str(a->reason));
+}
+
+static void fake_board(void *ctx, struct wz_api_call *c, const struct wz_api_board_query *rq)
+{
+	static const struct wz_api_piece pieces[] = {{1, 0, 300, (int64_t)4 << 30}};
+	static const struct wz_api_board_device devices[] = {{.model = {"T4", 2},
+	        .health = {"ok", 2},
+	        .mem_bytes = (int64_t)16 << 30,
+	        .mem_free_bytes = (int64_t)12 << 30,
+	        .compute_milli = 1000,
+	        .compute_free_milli = 700,
+	        .pieces = {pieces, 1}}};
+	static const struct wz_api_board_node nodes[] = {
+	        {.name = {"n1", 2}, .state = {"ready", 5}, .cpu_milli = 1000, .devices = {devices, 1}}};
+	static const struct wz_api_board_job jobs[] = {{.id = 1, .user = {"ann", 3}, .state = WZ_STATE_RUNNING}};
+	(void)ctx;
+	if (rq->at_us && rq->at_us < 1000) {
+		fake_fail(c, -ESTALE, "Compacted", "the journal does not go back so far");
+		return;
+	}
+	wz_api_reply_board(c, &(struct wz_api_board){.at_us = rq->at_us ? rq->at_us : 1700000000000000,
+	                              .digest = WZ_STR("00000000000000ff"),
+	                              .nodes = {nodes, 1},
+	                              .jobs = {jobs, 1}});
+}
+
+static void fake_timeline(void *ctx, struct wz_api_call *c, const struct wz_api_timeline_query *rq)
+{
+	static const uint64_t devices[] = {0, 1};
+	(void)ctx;
+	for (uint32_t i = 0; i < (rq->limit && rq->limit < 3 ? rq->limit : 3); i++) {
+		struct wz_api_span s = {.job = i + 1,
+		        .attempt = 1,
+		        .user = WZ_STR("=cmd,\"x\""),
+		        .node = WZ_STR("<n1>"),
+		        .devices = {devices, 2},
+		        .start_us = 1700000000000000,
+		        .state = WZ_STATE_RUNNING};
+		wz_api_item_span(c, &s);
+	}
+	wz_api_list_end(c, 0);
 }
 
 static const struct wz_api_backend fake_backend = {

@@ -118,7 +118,7 @@ static void test_compaction(void)
 	tap_ok(wz_store_flush(s, &err) == 0, "flush");
 	uint64_t ended = count(s, "SELECT count(*) FROM jobs WHERE state = 5");
 	tap_ok(ended > 8, "%" PRIu64 " ended jobs", ended);
-	tap_ok(wz_store_retain(s, INT64_MAX, &err) == 0 && wz_store_flush(s, &err) == 0, "retain");
+	tap_ok(wz_store_retain(s, INT64_MAX, INT64_MAX, &err) == 0 && wz_store_flush(s, &err) == 0, "retain");
 	for (int i = 0;
 	        i < 1000 && count(s, "SELECT count(*) FROM journal WHERE seq <= (SELECT min(seq) FROM snapshots)");
 	        i++)
