@@ -34,7 +34,7 @@ deb:
 
 # check: install what is missing, then every check; the last line counts the tests
 check:
-	@tools/install-deps build check
+	@tools/install-deps build check web
 	@tools/check
 
 # check-quick: the inner loop: build, quick tests, lint (2 minutes at most)

@@ -131,6 +131,7 @@ static const struct wz_api_field info_fields[] = {
         WZ_F(T, pending, U32, ALWAYS, "jobs that wait"),
         WZ_F(T, running, U32, ALWAYS, "jobs that run"),
         WZ_F(T, oldest_wait_us, TIME, 0, "submit time of the job that waits longest"),
+        WZ_F(T, urls, STRS, 0, "where the dashboard is, for a browser of this machine"),
 };
 const struct wz_api_type wz_type_info = WZ_TYPE("Info", T, info_fields, "The daemon and its cluster at a glance.");
 #undef T

@@ -222,6 +222,7 @@ struct wz_api_info {
 	struct wz_str digest;
 	uint32_t nodes, devices, devices_busy, pending, running;
 	int64_t oldest_wait_us;
+	struct wz_strs urls; /* where the dashboard is for a browser of this machine */
 };
 
 struct wz_api_whoami {

@@ -26,6 +26,13 @@ void wz_map_release(struct wz_map *m)
 	wz_map_init(m, m->mem);
 }
 
+void wz_map_clear(struct wz_map *m)
+{
+	for (uint32_t i = 0; i < m->cap; i++)
+		m->vals[i] = WZ_NONE;
+	m->len = 0;
+}
+
 static uint32_t home_of(const struct wz_map *m, uint64_t key)
 {
 	return (uint32_t)wz_mix64(key) & (m->cap - 1);

@@ -19,6 +19,7 @@ struct wz_map {
 };
 void wz_map_init(struct wz_map *m, const struct wz_mem *mem);
 void wz_map_release(struct wz_map *m);
+void wz_map_clear(struct wz_map *m);                                /* empties, keeps the memory */
 uint32_t wz_map_get(const struct wz_map *m, uint64_t key);          /* WZ_NONE when absent */
 int wz_map_put(struct wz_map *m, uint64_t key, uint32_t val);       /* val != WZ_NONE; replaces; 0 or -ENOMEM */
 bool wz_map_del(struct wz_map *m, uint64_t key);                    /* true when it was there */

@@ -142,4 +142,5 @@ const struct wz_verb wz_verb_audit = {
         .examples = "wz audit --since 7d\n",
         .opts = audit_opts,
         .fn = audit_fn,
+        .reads = true,
 };

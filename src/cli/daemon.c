@@ -212,6 +212,28 @@ int wz_daemon_call(struct wz_daemon *d, const char *method, const char *path, st
 	return code;
 }
 
+static void add_line(struct wz_buf *b, const json_t *v)
+{
+	char *text = json_dumps(v, JSON_COMPACT);
+	wz_buf_addz(b, text ? text : "");
+	wz_buf_addc(b, '\n');
+	free(text);
+}
+
+/* The items of a list, or the one document, a line each. */
+static int as_lines(struct wz_cli *cli, struct wz_str body)
+{
+	json_t *root = json_loadb(body.ptr ? body.ptr : "", body.len, 0, NULL), *list = NULL, *v;
+	const char *key;
+	size_t i;
+	json_object_foreach(root, key, v) if (json_is_array(v) && json_object_size(root) <= 2) list = v;
+	json_array_foreach(list, i, v) add_line(&cli->out, v);
+	if (root && !list)
+		add_line(&cli->out, root);
+	json_decref(root);
+	return root ? WZ_EXIT_OK : WZ_EXIT_FAILED;
+}
+
 int wz_daemon_get(struct wz_daemon *d, const char *path, bool raw, json_t **ret)
 {
 	struct wz_buf body;
@@ -220,7 +242,9 @@ int wz_daemon_get(struct wz_daemon *d, const char *path, bool raw, json_t **ret)
 	if (code)
 		return code;
 	*ret = NULL;
-	if (raw) {
+	if (raw && d->cli->jsonl) {
+		code = as_lines(d->cli, wz_buf_str(&body));
+	} else if (raw) {
 		wz_buf_add(&d->cli->out, wz_buf_str(&body));
 	} else if (!(*ret = json_loadb(body.data ? body.data : "", body.len, 0, &e))) {
 		struct wz_err err;

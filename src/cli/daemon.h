@@ -11,6 +11,7 @@
 
 #define WZ_DAEMON_PATH_MAX 4096u
 #define WZ_CONFIG_PATH "/etc/whalezen/whalezen.yaml"
+#define WZ_SYSTEM_STATE "/var/lib/whalezen"
 #define WZ_SYSTEM_SOCKET "/run/whalezen/wz.sock"
 
 /* An option that each of them has: put WZ_DAEMON_OPT(struct args) in its table, with `struct wz_str socket` there. */

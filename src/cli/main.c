@@ -2,6 +2,8 @@
 /* Finds the verb, answers --help and --version, runs it, and writes what it printed. */
 #include "base/near.h"
 #include "cli/cli.h"
+#include "cli/page.h"
+#include "cli/table.h"
 #include "os/file.h"
 #include "os/mem.h"
 #include "os/tty.h"
@@ -109,6 +111,9 @@ void wz_cli_help(const struct wz_cli *cli, const struct wz_verb *v, struct wz_bu
 	}
 	heading(cli, b, "options:");
 	wz_opt_help(v->opts, b);
+	if (v->reads)
+		wz_buf_addz(b, "  -q, --quiet                 the first column alone, without a header\n"
+		               "      --jsonl                 JSON, a line a record\n");
 	if (v == &wz_verb_root)
 		wz_buf_addz(b, "      --version               the version\n");
 	if (v->more) {
@@ -185,6 +190,31 @@ const struct wz_verb wz_verb_help = {
         .fn = help_fn,
 };
 
+/* What every verb that reads has: taken out of argv, --jsonl becoming the verb's --json. */
+static int common(struct wz_cli *cli, int *argc, char **argv)
+{
+	static char json[] = "--json";
+	struct wz_table_look look = {.width = wz_page_width()};
+	int n = 0;
+	for (int i = 0; i < *argc; i++) {
+		if (strcmp(argv[i], "--") == 0) {
+			while (i < *argc)
+				argv[n++] = argv[i++];
+			break;
+		}
+		if (strcmp(argv[i], "--quiet") == 0 || strcmp(argv[i], "-q") == 0) {
+			look.quiet = true;
+			continue;
+		}
+		cli->jsonl = cli->jsonl || strcmp(argv[i], "--jsonl") == 0;
+		argv[n++] = strcmp(argv[i], "--jsonl") == 0 ? json : argv[i];
+	}
+	*argc = n;
+	cli->pages = true;
+	wz_table_set_look(look);
+	return look.quiet && cli->jsonl ? -EINVAL : 0;
+}
+
 static int run(struct wz_cli *cli, int argc, char **argv)
 {
 	const struct wz_verb *v = find_verb(&argc, &argv);
@@ -200,6 +230,8 @@ static int run(struct wz_cli *cli, int argc, char **argv)
 		wz_buf_addc(&cli->out, '\n');
 		return WZ_EXIT_OK;
 	}
+	if (v->fn && v->reads && common(cli, &argc, argv) < 0)
+		return wz_cli_usage(v, "--quiet and --jsonl are two forms: give one");
 	if (v->fn)
 		return v->fn(cli, v, argc, argv);
 	if (argc && wz_cli_opts(v, NULL, argc, argv) < 0)
@@ -220,6 +252,7 @@ int main(int argc, char **argv)
 	int code = run(&cli, argc > 0 ? argc - 1 : 0, argc > 0 ? argv + 1 : argv);
 	int rc = code != WZ_EXIT_OK   ? 0
 	         : cli.out.status < 0 ? cli.out.status
+	         : cli.pages          ? wz_page_out(wz_buf_str(&cli.out))
 	                              : wz_fd_write_all(STDOUT_FILENO, wz_buf_str(&cli.out));
 	if (rc < 0) {
 		(void)wz_file_err(&err, rc, "write", "standard output");

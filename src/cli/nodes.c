@@ -114,6 +114,7 @@ const struct wz_verb wz_verb_nodes = {
         .examples = "wz nodes\n",
         .opts = opts,
         .fn = list_fn,
+        .reads = true,
 };
 const struct wz_verb wz_verb_devices = {
         .name = "devices",
@@ -122,4 +123,5 @@ const struct wz_verb wz_verb_devices = {
         .examples = "wz devices\n",
         .opts = opts,
         .fn = list_fn,
+        .reads = true,
 };

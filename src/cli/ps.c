@@ -3,6 +3,7 @@
 #include "cli/daemon.h"
 
 #include "base/quant.h"
+#include "cli/lang.h"
 #include "cli/table.h"
 #include "os/clock.h"
 
@@ -109,6 +110,7 @@ const struct wz_verb wz_verb_ps = {
         .examples = "wz ps\nwz ps --all --json\n",
         .opts = opts,
         .fn = ps_fn,
+        .reads = true,
 };
 
 /* ---- one job ---- */
@@ -128,10 +130,13 @@ static void line(struct wz_buf *b, const char *name, const json_t *v)
 	char *text;
 	if (!v)
 		return;
-	for (size_t n = b->len; *name || b->len - n < 16; name += *name != 0)
-		wz_buf_addc(b, *name ? *name : ' ');
+	struct wz_str label = wz_tr(wz_str(name));
+	wz_buf_add(b, label);
+	for (size_t w = wz_table_width_of(label); w < 16; w++)
+		wz_buf_addc(b, ' ');
 	if (json_is_string(v)) {
-		wz_buf_addz(b, json_string_value(v));
+		struct wz_str s = {json_string_value(v), json_string_length(v)};
+		wz_buf_add(b, strcmp(name, "state") == 0 || strcmp(name, "reason_text") == 0 ? wz_tr(s) : s);
 	} else if ((text = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT))) {
 		wz_buf_addz(b, text);
 		free(text);
@@ -187,4 +192,5 @@ const struct wz_verb wz_verb_show = {
         .examples = "wz show 17\n",
         .opts = show_opts,
         .fn = show_fn,
+        .reads = true,
 };

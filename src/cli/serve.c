@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 struct serve_args {
-	struct wz_str config, state, socket, cluster, provider, policy;
+	struct wz_str config, state, socket, listen, cluster, provider, policy;
 	bool no_cgroup, check;
 };
 static const struct wz_opt serve_opts[] = {
@@ -21,6 +21,8 @@ static const struct wz_opt serve_opts[] = {
                 offsetof(struct serve_args, state), 0},
         {"socket", 'S', WZ_OPT_STRING, "PATH", "of the API ($XDG_RUNTIME_DIR/whalezen.sock, or in the state)",
                 offsetof(struct serve_args, socket), 0},
+        {"listen", 0, WZ_OPT_STRING, "ADDRESS", "the dashboard and the API at 127.0.0.1:8765, beside the socket",
+                offsetof(struct serve_args, listen), 0},
         {"cluster", 0, WZ_OPT_STRING, "FILE", "emulate this cluster on this machine",
                 offsetof(struct serve_args, cluster), 0},
         {"provider", 0, WZ_OPT_STRING, "NAME", "of devices: emulated, nvidia-smi, none (the first that finds some)",
@@ -81,6 +83,7 @@ static int effective(const struct serve_args *a, struct wz_config *c, struct eff
 	        .config_file = *path ? path : NULL,
 	        .state_dir = e->state,
 	        .socket = e->socket,
+	        .listen = a->listen.ptr,
 	        .cluster_file = cluster.len ? e->cluster : NULL,
 	        .provider = a->provider.len ? a->provider.ptr
 	                    : c->provider   ? c->provider
@@ -116,10 +119,11 @@ static int serve_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char 
 const struct wz_verb wz_verb_serve = {
         .name = "serve",
         .summary = "the daemon of one machine: a durable queue for its devices",
-        .usage = "wz serve [--config FILE] [--check-config] [--state DIR] [--socket PATH] [--cluster FILE] "
+        .usage = "wz serve [--config FILE] [--check-config] [--state DIR] [--socket PATH] [--listen ADDRESS] "
+                 "[--cluster FILE] "
                  "[--provider NAME] [--policy NAME] "
                  "[--no-cgroup]",
-        .examples = "wz serve --cluster examples/cluster.yaml\n"
+        .examples = "wz serve --cluster examples/cluster.yaml --listen 127.0.0.1:8765\n"
                     "wz serve --check-config --config /etc/whalezen/whalezen.yaml\n",
         .opts = serve_opts,
         .fn = serve_fn,

@@ -215,7 +215,8 @@ static const struct wz_verb list_verb = {.name = "list",
         .summary = "names, roles and the begin of each hash",
         .usage = "wz token list [--tokens FILE]",
         .opts = other_opts,
-        .fn = list_fn};
+        .fn = list_fn,
+        .reads = true};
 static const struct wz_verb revoke_verb = {.name = "revoke",
         .summary = "take a token away",
         .usage = "wz token revoke [--tokens FILE] NAME",

@@ -19,6 +19,7 @@ static const struct wz_verb *const verbs[] = {
         &wz_verb_drain,
         &wz_verb_undrain,
         &wz_verb_doctor,
+        &wz_verb_dashboard,
         &wz_verb_audit,
         &wz_verb_token,
         &wz_verb_reload,
@@ -26,6 +27,7 @@ static const struct wz_verb *const verbs[] = {
         &wz_verb_agent,
         &wz_verb_sim,
         &wz_verb_trace,
+        &wz_verb_completion,
         &wz_verb_help,
         NULL,
 };

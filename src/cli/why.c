@@ -65,4 +65,5 @@ const struct wz_verb wz_verb_why = {
         .examples = "wz why 17\n",
         .opts = opts,
         .fn = why_fn,
+        .reads = true,
 };

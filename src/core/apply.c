@@ -192,9 +192,14 @@ static void expire(struct wz_core *c)
 
 	while ((f = wz_inflight_due(c, c->now_us)) != WZ_ID_NONE) {
 		struct wz_flight x = c->inflight.f[f];
-		struct wz_task *t = &c->jobs.task[x.task];
+		struct wz_task *t;
 
 		wz_inflight_drop(c, f);
+		if (x.kind == WZ_EF_REPARTITION) { /* nobody knows what the card is like now: its facts will say */
+			wz_recut_end(c, x.id, false);
+			continue;
+		}
+		t = &c->jobs.task[x.task];
 		if (x.kind == WZ_FLIGHT_TIME_LIMIT) {
 			end_attempt(c, t->job, WZ_END_TIMEOUT, false);
 			continue;
@@ -223,7 +228,9 @@ static int check_profile(const struct wz_profile *p, struct wz_err *err)
 	        p->gpu_mem_bytes > bytes_max || p->gpu_mem_total_bytes > bytes_max ||
 	        p->cu_milli > (uint64_t)WZ_CPU_MILLI_MAX || p->cpu_milli > (uint64_t)WZ_CPU_MILLI_MAX ||
 	        p->mem_bytes > bytes_max || p->n_types > WZ_PROFILE_TYPES_MAX || (unsigned)p->link > WZ_LINK_RACK ||
-	        p->free_pct > 100 || (unsigned)p->kind > WZ_KIND_SERVICE)
+	        p->free_pct > 100 ||
+	        (p->gpu_mig && p->gpu_mig != WZ_PARTITION_AUTO && !wz_partition_find(p->gpu_mig)) ||
+	        (unsigned)p->kind > WZ_KIND_SERVICE)
 		return wz_err_set(err, -EINVAL, "BadProfile", WZ_STR("the profile is out of range"));
 	return 0;
 }
@@ -240,6 +247,8 @@ static int on_step(struct wz_core *c, const struct wz_event *e, struct wz_err *e
 	(void)e, (void)err;
 	expire(c);
 	c->step++;
+	if (c->reservations.n)
+		wz_reservations_expire(c);
 	if (c->facts_changed)
 		wz_core_prepare(c);
 	return 0;
@@ -307,12 +316,14 @@ static int on_carried(struct wz_core *c, const struct wz_event *e, struct wz_err
 
 /* ---- events about places ---- */
 
-static void node_rehash(struct wz_core *c, uint32_t node)
+/* What tasks take of what rules count depends on the models that they sit on. */
+static void devices_changed(struct wz_core *c, uint32_t node)
 {
-	c->sum -= c->node_hash[node];
-	c->node_hash[node] = wz_model_node_hash(&c->model, node);
-	c->sum += c->node_hash[node];
-	wz_index_changed(c, node);
+	wz_ledger_rebuild_node(c, node);
+	if (c->queues.n && c->model.node[node].head_task != WZ_ID_NONE)
+		wz_queues_rebuild(c);
+	wz_node_rehash(c, node);
+	c->facts_changed = true;
 }
 
 static int on_node_joined(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
@@ -331,9 +342,7 @@ static int on_node_joined(struct wz_core *c, const struct wz_event *e, struct wz
 	r = wz_model_node_join(&c->model, &c->catalogue, &e->u.node, err);
 	if (r < 0)
 		return r;
-	wz_ledger_rebuild_node(c, node);
-	node_rehash(c, node);
-	c->facts_changed = true;
+	devices_changed(c, node);
 	return 0;
 }
 
@@ -344,12 +353,13 @@ static int on_node_left(struct wz_core *c, const struct wz_event *e, struct wz_e
 	if (!node_known(c, e->u.left.node))
 		return no_node(err);
 	wz_model_node_left(&c->model, node);
+	wz_recut_node_left(c, node);
 	/* Two passes: ending a job may release other tasks of this node, so start over from the head each time. */
 	for (t = c->model.node[node].head_task; t != WZ_ID_NONE; t = next) {
 		lose_task(c, t, WZ_END_NODE_LOST, true);
 		next = c->model.node[node].head_task;
 	}
-	node_rehash(c, node);
+	wz_node_rehash(c, node);
 	c->facts_changed = true;
 	return 0;
 }
@@ -368,7 +378,7 @@ static int on_node_ready(struct wz_core *c, const struct wz_event *e, struct wz_
 	if (e->u.ready.cordoned)
 		flags |= WZ_NODE_CORDONED;
 	n->flags = (uint8_t)flags;
-	node_rehash(c, e->u.ready.node.v);
+	wz_node_rehash(c, e->u.ready.node.v);
 	return 0;
 }
 
@@ -384,9 +394,7 @@ static int on_device_changed(struct wz_core *c, const struct wz_event *e, struct
 	        f->health > WZ_HEALTH_FAILED)
 		return wz_err_set(err, -EINVAL, "BadDevice", WZ_STR("no such device, or facts out of range"));
 	wz_model_device_change(&c->model, node, e->u.device.index, f);
-	wz_ledger_rebuild_node(c, node);
-	node_rehash(c, node);
-	c->facts_changed = true;
+	devices_changed(c, node);
 	return 0;
 }
 
@@ -427,6 +435,9 @@ static int check_submit(const struct wz_core *c, const struct wz_ev_submit *s, s
 		return r;
 	if (wz_jobs_find(c, s->job) != WZ_ID_NONE)
 		return wz_err_set(err, -EEXIST, "JobExists", WZ_STR("a live job has that number"));
+	if (s->p50_us > s->p80_us || s->p80_us > s->p95_us || (s->p50_us == 0) != (s->p95_us == 0))
+		return wz_err_set(err, -EINVAL, "BadPrediction",
+		        WZ_STR("p50, p80 and p95 are run times that do not fall, all of them or none"));
 	return 0;
 }
 
@@ -451,11 +462,18 @@ static void count_demand(struct wz_core *c, wz_shape_id shape, uint32_t tasks)
 static int on_submitted(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
 {
 	const struct wz_ev_submit *s = &e->u.submit;
-	uint32_t slot, class_id, user = WZ_ID_NONE, queue = WZ_ID_NONE;
+	uint32_t slot, class_id, user = WZ_ID_NONE, queue = WZ_ID_NONE, account = WZ_ID_NONE;
 	wz_shape_id shape;
 	struct wz_job *j;
 	int r = check_submit(c, s, err);
 
+	if (r < 0)
+		return r;
+	if (s->user.len)
+		r = wz_strtab_add(&c->model.names, s->user, &user);
+	if (r < 0)
+		return no_memory(err, r);
+	r = wz_queue_admit(c, &(struct wz_submit_rules){s->queue, user, s->priority, s->profile}, &account, err);
 	if (r < 0)
 		return r;
 	r = wz_shape_register(c, s->profile, &shape);
@@ -463,9 +481,7 @@ static int on_submitted(struct wz_core *c, const struct wz_event *e, struct wz_e
 		r = wz_demand_reserve(&c->demand, c->shapes.n);
 	if (r == 0)
 		r = wz_order_class(
-		        c, shape.v, s->profile->tasks_min, s->profile->tasks_max, s->priority, &class_id);
-	if (r == 0 && s->user.len)
-		r = wz_strtab_add(&c->model.names, s->user, &user);
+		        c, shape.v, s->profile->tasks_min, s->profile->tasks_max, s->priority, account, &class_id);
 	if (r == 0 && s->queue.len)
 		r = wz_strtab_add(&c->model.names, s->queue, &queue);
 	if (r == 0)
@@ -484,11 +500,17 @@ static int on_submitted(struct wz_core *c, const struct wz_event *e, struct wz_e
 	j->attempt = 1;
 	j->user = user;
 	j->queue = queue;
+	j->account = account;
+	j->predict[0] = s->p50_us;
+	j->predict[1] = s->p80_us;
+	j->predict[2] = s->p95_us;
 	j->priority = s->priority;
 	j->kind = (uint8_t)s->profile->kind;
 	j->preempt = s->profile->preempt;
 	j->time_limit_us = s->profile->time_us;
 	j->state = s->held ? WZ_JOB_HELD : WZ_JOB_WAITING;
+	if (c->queues.n)
+		wz_queue_job(c, slot, 1);
 	if (!s->held)
 		wz_order_add(c, slot);
 	wz_job_rehash(c, slot);
@@ -515,12 +537,16 @@ static int on_edited(struct wz_core *c, const struct wz_event *e, struct wz_err 
 	if (e->u.edit.profile &&
 	        (e->u.edit.profile->tasks_min != j->tasks_min || e->u.edit.profile->tasks_max != j->tasks_max))
 		return wz_err_set(err, -EINVAL, "BadEdit", WZ_STR("the number of tasks cannot be edited"));
+	r = wz_queue_admit_edit(c, slot, e->u.edit.priority, e->u.edit.profile, err);
+	if (r < 0)
+		return r;
 	if (e->u.edit.profile)
 		r = wz_shape_register(c, e->u.edit.profile, &shape);
 	if (r == 0)
 		r = wz_demand_reserve(&c->demand, c->shapes.n);
 	if (r == 0)
-		r = wz_order_class(c, shape.v, j->tasks_min, j->tasks_max, e->u.edit.priority, &class_id);
+		r = wz_order_class(
+		        c, shape.v, j->tasks_min, j->tasks_max, e->u.edit.priority, j->account, &class_id);
 	if (r < 0)
 		return no_memory(err, r);
 	if (j->state == WZ_JOB_WAITING)
@@ -647,7 +673,7 @@ static int on_observed(struct wz_core *c, const struct wz_event *e, struct wz_er
 	if (r == 0)
 		r = wz_demand_reserve(&c->demand, c->shapes.n);
 	if (r == 0)
-		r = wz_order_class(c, shape.v, 1, 1, 0, &class_id);
+		r = wz_order_class(c, shape.v, 1, 1, 0, WZ_ID_NONE, &class_id);
 	if (r == 0)
 		r = wz_job_reserve(c, 1);
 	if (r == 0)
@@ -681,6 +707,10 @@ static int on_confirmed(struct wz_core *c, const struct wz_event *e, struct wz_e
 	if (f == WZ_ID_NONE) /* late or twice: nothing to do */
 		return 0;
 	task = c->inflight.f[f].task;
+	if (c->inflight.f[f].kind == WZ_EF_REPARTITION) {
+		wz_recut_end(c, e->u.effect.effect, true);
+		return 0;
+	}
 	if (c->inflight.f[f].kind == WZ_EF_START)
 		return start_running(c, task, err);
 	release_task(c, task, WZ_TASK_NONE);
@@ -695,6 +725,10 @@ static int on_refused(struct wz_core *c, const struct wz_event *e, struct wz_err
 	if (f == WZ_ID_NONE || e->u.effect.effect >= c->next_effect)
 		return on_confirmed(c, e, err);
 	task = c->inflight.f[f].task;
+	if (c->inflight.f[f].kind == WZ_EF_REPARTITION) {
+		wz_recut_end(c, e->u.effect.effect, false);
+		return 0;
+	}
 	start = c->inflight.f[f].kind == WZ_EF_START;
 	if (start) {
 		lose_task(c, task, WZ_END_LAUNCH_FAILED, true);
@@ -733,10 +767,10 @@ static handler *const handlers[] = {
         [WZ_EV_EFFECT_REFUSED] = on_refused,
         [WZ_EV_POLICY_SET] = on_policy,
         [WZ_EV_WORKLOAD_STATED] = on_workload,
-        [WZ_EV_QUEUE_SET] = on_carried,
-        [WZ_EV_QUEUE_REMOVED] = on_carried,
-        [WZ_EV_RESERVATION_SET] = on_carried,
-        [WZ_EV_RESERVATION_REMOVED] = on_carried,
+        [WZ_EV_QUEUE_SET] = wz_queue_set,
+        [WZ_EV_QUEUE_REMOVED] = wz_queue_remove,
+        [WZ_EV_RESERVATION_SET] = wz_reservation_set,
+        [WZ_EV_RESERVATION_REMOVED] = wz_reservation_remove,
         [WZ_EV_OFFER_SET] = on_carried,
         [WZ_EV_OFFER_REMOVED] = on_carried,
         [WZ_EV_SOLUTION] = on_carried,
@@ -783,6 +817,8 @@ static int apply_start(struct wz_core *c, const struct wz_effect *e, struct wz_e
 	if (j->state == WZ_JOB_WAITING) {
 		wz_order_remove(c, slot);
 		j->state = WZ_JOB_STARTING;
+		j->started_us = c->now_us;
+		wz_starts_started(c, slot);
 	}
 	j->placed++;
 	wz_ledger_take(c, task, &e->place);
@@ -840,6 +876,10 @@ int wz_core_apply_effect(struct wz_core *c, const struct wz_effect *e, struct wz
 		break;
 	case WZ_EF_STOP:
 		r = apply_stop(c, e, err);
+		break;
+	case WZ_EF_REPARTITION:
+		r = wz_recut_apply(c, e);
+		r = r == -ESTALE ? stale(err) : no_memory(err, r);
 		break;
 	case WZ_EF_EXPLAIN:
 		r = apply_explain(c, e, err);

@@ -73,7 +73,7 @@ static uint32_t fill_group(struct wz_core *c, uint32_t slot, const uint32_t *nod
 	uint32_t placed = 0;
 
 	for (uint32_t i = 0; i < n; i++)
-		score[i] = wz_index_eval(c, j->shape, node[i]);
+		score[i] = wz_gate_eval(c, slot, node[i]);
 	while (placed < j->tasks_max) {
 		uint32_t best = 0;
 		for (uint32_t i = 1; i < n; i++)
@@ -85,7 +85,7 @@ static uint32_t fill_group(struct wz_core *c, uint32_t slot, const uint32_t *nod
 		if (*ret_err < 0)
 			break;
 		placed++;
-		score[best] = wz_index_eval(c, j->shape, node[best]);
+		score[best] = wz_gate_eval(c, slot, node[best]);
 	}
 	return placed;
 }
@@ -124,7 +124,7 @@ enum wz_reason wz_assemble(struct wz_core *c, uint32_t slot, struct wz_plan *pla
 			return why;
 	}
 	while (placed < j->tasks_max) {
-		uint32_t node = wz_index_best(c, j->shape, rng);
+		uint32_t node = wz_gate_best(c, slot, rng);
 		if (node == WZ_ID_NONE)
 			break;
 		*ret_err = place_task(c, slot, placed, node, plan, rng);
@@ -136,5 +136,7 @@ enum wz_reason wz_assemble(struct wz_core *c, uint32_t slot, struct wz_plan *pla
 		return WZ_REASON_NONE;
 	wz_ledger_rollback(c, mark);
 	plan->n = n_plan;
+	if (c->gate.slot == slot && c->gate.denied.reason)
+		return (enum wz_reason)c->gate.denied.reason;
 	return placed ? WZ_REASON_GANG : WZ_REASON_RESOURCES;
 }

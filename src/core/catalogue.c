@@ -5,6 +5,8 @@
  * the models first, `match` the families. */
 #include "core/catalogue.h"
 
+#include "core/partition.h"
+
 #include "base/check.h"
 
 struct catalogue_name {
@@ -179,6 +181,8 @@ int wz_catalogue_init(struct wz_catalogue *c, const struct wz_mem *mem)
 	}
 	memcpy(c->model, catalogue_models, sizeof catalogue_models);
 	c->n = N_BUILTIN;
+	for (uint32_t i = 0; i < c->n; i++)
+		c->model[i].geometry = wz_partition_geometry(wz_str(c->model[i].name));
 	return 0;
 }
 

@@ -27,6 +27,7 @@ struct wz_model {
 	uint32_t cu_milli; /* compute units x 1000: 100 CU = bf16 training throughput of an A100-80GB-SXM */
 	uint16_t year;
 	uint8_t mig; /* can be partitioned */
+	uint8_t geometry; /* how (partition.h); 0: it cannot, or is not known */
 	uint8_t declared; /* not of the compiled-in table */
 };
 

@@ -153,6 +153,8 @@ static int check_sum(struct wz_core *c, struct wz_err *err)
 	}
 	for (uint32_t i = 0; i < c->inflight.n_heap; i++)
 		sum += wz_flight_hash(&c->inflight.f[c->inflight.heap[i]]);
+	for (uint32_t i = 0; i < c->n_recut; i++)
+		sum += wz_recut_hash(&c->recut[i]);
 	for (uint32_t s = 0; s < d->n_shapes; s++)
 		if (d->arrived[s])
 			sum += wz_hash_u64(c->shape_hash[s] ^ 0xdeULL, d->arrived[s]);
@@ -160,6 +162,9 @@ static int check_sum(struct wz_core *c, struct wz_err *err)
 		sum += wz_demand_refused_hash(k, d->refused[k]);
 	for (uint32_t i = 0; i < d->n_stated; i++)
 		sum += wz_hash_u64(c->shape_hash[d->stated[i].shape] + i, d->stated[i].weight);
+	sum += wz_queues_sum(c);
+	for (uint32_t i = 0; i < c->reservations.n; i++)
+		sum += wz_reservation_hash(c, i);
 	for (uint32_t i = 0; i < c->order.n; i++) {
 		uint8_t reason = c->order.cls[i].reason;
 		uint64_t all = c->sum;
@@ -194,5 +199,10 @@ int wz_core_check(struct wz_core *c, struct wz_err *err)
 	}
 	if (live != c->jobs.live_jobs || waiting != c->order.waiting)
 		return broken(err, "I7", "live or waiting jobs differ from a count, waiting", waiting);
+	for (uint32_t i = 0; i < c->n_recut; i++)
+		if (wz_inflight_find(c, c->recut[i].effect) == WZ_ID_NONE)
+			return broken(err, "I3", "a cut without a deadline, effect", c->recut[i].effect);
+	if (wz_queues_check(c, err) < 0)
+		return -EUCLEAN;
 	return check_sum(c, err);
 }

@@ -43,6 +43,7 @@ int wz_core_new(const struct wz_mem *mem, const struct wz_core_options *o, struc
 	wz_map_init(&c->jobs.by_number, &c->mem);
 	wz_map_init(&c->order.by_hash, &c->mem);
 	wz_map_init(&c->inflight.by_id, &c->mem);
+	wz_queues_init(c);
 	c->jobs.free = c->inflight.free = WZ_ID_NONE;
 	memset(c->jobs.free_run, 0xff, sizeof(c->jobs.free_run));
 	if (wz_catalogue_init(&c->catalogue, &c->mem) < 0 ||
@@ -64,6 +65,10 @@ void wz_core_free(struct wz_core *c)
 		return;
 	mem = c->mem;
 	wz_index_release(c);
+	wz_queues_release(c);
+	wz_reservations_release(c);
+	wz_future_release(c);
+	wz_starts_release(c);
 	wz_catalogue_release(&c->catalogue);
 	wz_model_release(&c->model);
 	wz_shapes_release(&c->shapes);
@@ -80,6 +85,7 @@ void wz_core_free(struct wz_core *c)
 	wz_grow_free(&mem, &c->order.heap, &c->order.heap_cap, sizeof(*c->order.heap));
 	wz_grow_free(&mem, &c->inflight.f, &c->inflight.cap, sizeof(*c->inflight.f));
 	wz_grow_free(&mem, &c->inflight.heap, &c->inflight.heap_cap, sizeof(*c->inflight.heap));
+	wz_grow_free(&mem, &c->recut, &c->recut_cap, sizeof(*c->recut));
 	wz_grow_free(&mem, &c->stop_wanted, &c->stop_cap, sizeof(*c->stop_wanted));
 	wz_grow_free(&mem, &c->ledger.undo, &c->ledger.undo_cap, sizeof(*c->ledger.undo));
 	wz_grow_free(&mem, &c->rank_score, &c->rank_cap, sizeof(*c->rank_score));
@@ -110,12 +116,22 @@ uint64_t wz_core_digest(const struct wz_core *c)
 	return wz_hash_u64(h, c->policy_hash);
 }
 
+void wz_node_rehash(struct wz_core *c, uint32_t node)
+{
+	c->sum -= c->node_hash[node];
+	c->node_hash[node] = wz_model_node_hash(&c->model, node);
+	c->sum += c->node_hash[node];
+	wz_index_changed(c, node);
+}
+
 void wz_class_set_reason(struct wz_core *c, uint32_t class_id, uint8_t reason)
 {
 	struct wz_class *k = &c->order.cls[class_id];
 	uint64_t h = wz_hash_u64(wz_hash_u64(c->shape_hash[k->shape], (uint64_t)k->tasks_min << 32 | k->tasks_max),
 	        (uint32_t)k->priority);
 
+	if (k->account != WZ_ID_NONE)
+		h = wz_hash_u64(h, wz_account_id(c, k->account));
 	if (k->reason)
 		c->sum -= wz_hash_u64(h, k->reason);
 	k->reason = reason;

@@ -16,6 +16,7 @@
 #include "core/event.h"
 #include "core/explain.h"
 #include "core/policy.h"
+#include "core/queue.h"
 
 struct wz_core;
 
@@ -84,6 +85,64 @@ struct wz_core_stats {
 	uint64_t index_bytes;
 };
 void wz_core_stats(const struct wz_core *c, struct wz_core_stats *ret);
+
+/* ---- queues, reservations, starts (queue_read.c, starts.c) ---- */
+/* Queues by position, for i = 0, 1, ... until -ENOENT: in the order of creation, root and default first. None while no rule
+ * was ever set. Views are valid until the next apply. O(1). */
+struct wz_queue_info {
+	struct wz_str name, parent;          /* parent of the root: empty */
+	const struct wz_queue_rules *rules;
+	uint32_t depth, children, jobs, started; /* root: depth 0; live jobs of it and all below, and those that hold something */
+	int64_t gpu_milli, cpu_milli, mem_mib, cu_milli; /* used now */
+	int64_t past_gpu_milli;              /* decayed average as of now */
+	uint64_t spent_milli_hours, spent_milli_money; /* of the budget, as of now */
+	uint32_t share_ppm;                  /* dominant share of the cluster, now and past alike */
+};
+int wz_core_queue_at(struct wz_core *c, uint32_t i, struct wz_queue_info *ret);
+/* What rules name and what is used of it. INT64_MAX: no such rule. Returns how many there are; at most `max` are written. */
+struct wz_queue_amount {
+	struct wz_str what;                  /* "gpu", "cu", "cpu", "mem", a model */
+	bool mem;                            /* amounts are MiB; else milli */
+	int64_t used, guaranteed, limit, borrow, lend, capacity;
+};
+uint32_t wz_core_queue_amounts(struct wz_core *c, uint32_t i, struct wz_queue_amount *ret, uint32_t max);
+/* Users, for i = 0, 1, ... until -ENOENT; 1: an account that is not of a user of a leaf. */
+struct wz_user_info {
+	struct wz_str queue, user;
+	uint32_t jobs, started;
+	int64_t gpu_milli, past_gpu_milli;
+	uint32_t share_ppm;
+};
+int wz_core_user_at(struct wz_core *c, uint32_t i, struct wz_user_info *ret);
+/* Reservations that are not over. The text is appended to `rules`. -ENOENT. */
+int wz_core_reservation_at(
+        const struct wz_core *c, uint32_t i, struct wz_str *ret_name, struct wz_reserve_rules *ret, struct wz_buf *rules);
+/* May the victim, a running job, be moved aside for the beneficiary, a waiting one, because it uses what is the other's by
+ * guarantee? -ENOENT: no such job. */
+int wz_core_may_reclaim(const struct wz_core *c, uint64_t victim, uint64_t beneficiary);
+
+/* When the first waiting jobs will start, computed beside the step and kept until it is asked again. Changes no state. */
+struct wz_starts_options {
+	uint32_t jobs;    /* at most so many, in the order of the next step; 0: 256 */
+	uint32_t samples; /* draws of the future for the band: 9, 19, 29 ...; 0: 19 */
+	uint64_t work;    /* nodes and ends looked at, after which no more bands are drawn; 0: 2^26 */
+};
+int wz_core_plan_starts(struct wz_core *c, const struct wz_starts_options *o, struct wz_err *err); /* -ENOMEM */
+struct wz_start_estimate {
+	uint64_t step, stamp_us;           /* what it is true of */
+	uint64_t latest_us;                /* if every time limit is used up; UINT64_MAX: something has none */
+	uint64_t likely_from_us, likely_to_us; /* 80 of 100; UINT64_MAX: not drawn, or beyond what is known */
+	uint32_t ahead, ahead_in_queue;    /* waiting jobs that are looked at before */
+	uint64_t first_ahead;              /* the first of them in its queue; 0: none */
+};
+int wz_core_starts(const struct wz_core *c, uint64_t job, struct wz_start_estimate *ret); /* -ENOENT: none is kept */
+/* How good the first estimates of jobs were that have started since the core was made. Not state: not in snapshots. */
+struct wz_starts_record {
+	uint64_t with_latest, by_latest;   /* started, with a latest; not after it */
+	uint64_t with_band, before, within, after;
+	uint64_t width_sum_us, width_median_us; /* of the bands; the median to a factor of 1.2 */
+};
+void wz_core_starts_record(const struct wz_core *c, struct wz_starts_record *ret);
 
 /* Effects in flight: assumed and not yet answered. What a body must look after when it starts: report what is alive of
  * each, enact it again, or let its deadline pass. At most `max` of them by id into ret; returns how many there are (call

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/maxtree.h"
 #include "core/core.h"
+#include "core/queue_int.h"
 
 /* ---- jobs and tasks (job.c) ---- */
 
@@ -42,6 +43,10 @@ struct wz_job {
 	uint32_t placed, running, done;
 	uint32_t attempt;
 	uint32_t user, queue;
+	uint32_t account;      /* of the user in its leaf; WZ_ID_NONE: there are no queues, or the work is not ours */
+	uint32_t holds;        /* tasks that hold something, kept by the ledger for `account` */
+	uint64_t started_us;   /* of this attempt: its first START was applied */
+	uint64_t predict[3];   /* run time: p50, p80, p95; 0: not known */
 	uint32_t next, prev;   /* in the waiting class, or the free list */
 	int32_t priority;
 	uint8_t state;         /* enum wz_job_state */
@@ -77,6 +82,7 @@ uint64_t wz_task_hash(const struct wz_core *c, uint32_t task);
 struct wz_class {
 	uint32_t shape, tasks_min, tasks_max;
 	int32_t priority;
+	uint32_t account;          /* WZ_ID_NONE while there are no queues */
 	uint32_t head, tail, n;    /* waiting jobs */
 	uint32_t active_at;        /* place in `active`, WZ_ID_NONE when empty */
 	uint32_t next_same_hash;
@@ -84,7 +90,10 @@ struct wz_class {
 	uint8_t never_blocks;
 	/* scratch of one decide */
 	uint32_t cursor;
-	bool blocked;
+	uint64_t share;            /* of its user */
+	bool blocked, planning;    /* planning: one did not start, for `why`; others only if it was for its time */
+	uint8_t why;
+	uint32_t failed;           /* the shortest that did not for its time, WZ_ID_NONE */
 };
 struct wz_order {
 	struct wz_class *cls;
@@ -96,7 +105,8 @@ struct wz_order {
 	uint32_t n_heap, heap_cap;
 	uint64_t waiting;
 };
-int wz_order_class(struct wz_core *c, uint32_t shape, uint32_t tmin, uint32_t tmax, int32_t prio, uint32_t *ret);
+int wz_order_class(struct wz_core *c, uint32_t shape, uint32_t tmin, uint32_t tmax, int32_t prio, uint32_t account,
+        uint32_t *ret);
 void wz_order_add(struct wz_core *c, uint32_t slot);    /* cannot fail: room was made by wz_order_class */
 void wz_order_remove(struct wz_core *c, uint32_t slot);
 void wz_order_begin(struct wz_core *c, bool go_on);     /* cursors to the heads, or to where the last step paused */
@@ -108,6 +118,7 @@ struct wz_ledger {
 	struct wz_undo *undo;
 	uint32_t n_undo, undo_cap;
 	bool open;                 /* a transaction is open: changes are logged */
+	bool trial;                /* from begin to end, also while it rolls back: nothing of it is history */
 };
 int wz_ledger_reserve(struct wz_core *c, uint32_t changes);  /* -ENOMEM: makes room in the undo log */
 void wz_ledger_take(struct wz_core *c, uint32_t task, const struct wz_place *p);
@@ -216,6 +227,31 @@ uint32_t wz_inflight_find(const struct wz_core *c, uint64_t id); /* slot or WZ_I
 void wz_inflight_drop(struct wz_core *c, uint32_t slot);
 uint32_t wz_inflight_due(const struct wz_core *c, uint64_t now_us); /* slot whose deadline has passed, or WZ_ID_NONE */
 
+/* ---- cutting cards (recut.c) ---- */
+#define WZ_RECUTS_MAX 64u /* that one class of jobs asks for at a time */
+struct wz_recut { uint64_t effect, destroy; uint32_t node; uint16_t slot, kind; }; /* in flight */
+struct wz_recut_choice {
+	uint64_t destroy;      /* slots of free instances that go */
+	uint32_t slot, lost;   /* device of the node where the instance begins; legal sets that it costs */
+	uint16_t kind;
+	uint8_t size;
+	bool opens;            /* the card was whole */
+	int32_t milli;
+};
+/* The instance to cut on this node for a task that asks for one; idle: as if nothing ran. `plan` (may be NULL): cuts decided
+ * before in this step. O(cards x kinds x starts). */
+bool wz_recut_choose(const struct wz_core *c, const struct wz_shape *s, uint32_t node, bool idle,
+                     const struct wz_plan *plan, struct wz_recut_choice *ret);
+/* Cards of the model that are cut and hold nothing: how many could be made whole, and their first slots. */
+uint32_t wz_recut_whole(const struct wz_core *c, uint32_t node, uint16_t model, bool idle, const struct wz_plan *plan,
+                        uint64_t *ret_slots);
+int wz_recut_propose(struct wz_core *c, struct wz_plan *plan); /* after placing, for the classes that were blocked; -ENOMEM */
+int wz_recut_apply(struct wz_core *c, const struct wz_effect *e); /* -ESTALE, -ENOMEM */
+int wz_recut_add(struct wz_core *c, const struct wz_recut *r, uint64_t deadline_us); /* -ENOMEM; also of snapshots */
+void wz_recut_end(struct wz_core *c, uint64_t effect, bool done);
+void wz_recut_node_left(struct wz_core *c, uint32_t node);
+uint64_t wz_recut_hash(const struct wz_recut *r);
+
 /* ---- assemble (assemble.c) ---- */
 /* Places tasks of the job in the open transaction, appends START effects to the plan. WZ_REASON_NONE, or why not (then
  * nothing is left of it). *ret_err is -ENOMEM when memory ran out. */
@@ -246,6 +282,13 @@ struct wz_core {
 	uint32_t epoch;            /* counts changes of scores */
 	bool facts_changed;        /* supply changed: prepare at the next STEP */
 	struct wz_inflight inflight;
+	struct wz_recut *recut;    /* cards being cut, in the order of their effects */
+	uint32_t n_recut, recut_cap;
+	struct wz_queues queues;
+	struct wz_reservations reservations;
+	struct wz_gate gate;       /* of one decide */
+	struct wz_future future;   /* of one decide, or of one question */
+	struct wz_starts starts;
 	uint32_t *stop_wanted;     /* tasks that need a STOP */
 	uint32_t n_stop, stop_cap;
 	/* caches */
@@ -267,6 +310,7 @@ static inline uint64_t wz_demand_refused_hash(uint32_t size, uint64_t n)
 	return n ? wz_hash_u64(0x4ef05edULL + size, n) : 0;
 }
 void wz_core_prepare(struct wz_core *c); /* an epoch: policy.prepare, digests, cache epoch */
+void wz_node_rehash(struct wz_core *c, uint32_t node); /* facts of a node changed: keeps the digest and the index */
 void wz_class_set_reason(struct wz_core *c, uint32_t class_id, uint8_t reason);
 int wz_shape_register(struct wz_core *c, const struct wz_profile *p, wz_shape_id *ret);
 int wz_shape_intern(struct wz_core *c, const struct wz_shape *s, wz_shape_id *ret);

@@ -63,6 +63,74 @@ static int propose_explain(struct wz_core *c, const struct wz_class *k, enum wz_
 	return k->reason == why ? 0 : wz_plan_add(plan, &e);
 }
 
+/* May it be looked at, and does it fit? */
+static enum wz_reason try_job(
+        struct wz_core *c, uint32_t slot, struct wz_plan *plan, struct wz_rng *rng, int *ret_err)
+{
+	bool ruled = c->queues.n && c->jobs.job[slot].account != WZ_ID_NONE;
+
+	*ret_err = 0;
+	if (ruled || c->gate.on)
+		wz_gate_job(c, slot);
+	if (ruled && wz_quota_quick(c, slot, &c->gate.denied))
+		return (enum wz_reason)c->gate.denied.reason;
+	return wz_assemble(c, slot, plan, rng, ret_err);
+}
+
+/* A job of a class that does not fit is promised a start, and the class goes on with its next one: in its turn. False:
+ * no more are. */
+static bool promise_start(struct wz_core *c, struct wz_class *k, int *ret_err)
+{
+	uint64_t start;
+
+	if (c->queues.n == 0 || c->future.planned >= c->queues.q[0].rules.reserve ||
+	        (c->future.planned && c->future.work > WZ_PLAN_WORK_MAX))
+		return false;
+	if (!c->future.on)
+		*ret_err = wz_future_begin(c, NULL, NULL);
+	if (*ret_err == 0)
+		*ret_err = wz_future_plan(c, k->cursor, wz_job_length(c, k->cursor), true, &start);
+	return *ret_err == 0;
+}
+
+static bool for_want_of_room(enum wz_reason why)
+{
+	return why == WZ_REASON_RESOURCES || why == WZ_REASON_GANG || why == WZ_REASON_RESERVED;
+}
+
+/* What held `failed` back depends on how long a job runs and on whose it is: may `slot`, of the same class, do better? */
+static bool may_do_better(const struct wz_core *c, uint32_t failed, uint32_t slot)
+{
+	const struct wz_job *a = &c->jobs.job[failed], *b = &c->jobs.job[slot];
+
+	return wz_job_length(c, slot) < wz_job_length(c, failed) ||
+	       (c->reservations.n && (a->user != b->user || a->queue != b->queue));
+}
+
+/* The job at the class's cursor did not start. Only a shorter one may go on in its place, and the rest are promised starts,
+ * in their turns; else the class is done. */
+static int hold_back(struct wz_core *c, struct wz_class *k, bool tried, enum wz_reason why, struct wz_plan *plan)
+{
+	int r = k->planning ? 0 : propose_explain(c, k, why, plan);
+	bool promised;
+
+	if (tried && (why == WZ_REASON_RESERVED || why == WZ_REASON_BUDGET))
+		k->failed = k->cursor;
+	promised = r == 0 && for_want_of_room(why) && promise_start(c, k, &r);
+	k->planning = true;
+	k->why = (uint8_t)why;
+	if (promised || k->failed != WZ_ID_NONE)
+		k->cursor = c->jobs.job[k->cursor].next;
+	else
+		k->blocked = true;
+	return r;
+}
+
+static bool worth_trying(const struct wz_core *c, const struct wz_class *k)
+{
+	return !k->planning || (k->failed != WZ_ID_NONE && may_do_better(c, k->failed, k->cursor));
+}
+
 static int place_waiting(struct wz_core *c, uint64_t budget, struct wz_plan *plan)
 {
 	struct wz_rng rng;
@@ -73,11 +141,13 @@ static int place_waiting(struct wz_core *c, uint64_t budget, struct wz_plan *pla
 	while ((id = wz_order_next(c)) != WZ_ID_NONE) {
 		struct wz_class *k = &c->order.cls[id];
 		enum wz_reason why;
-		int r;
+		bool try;
+		int r = 0;
 
 		if (budget && plan->work >= budget)
 			return propose_pause(c, k, plan);
-		why = wz_assemble(c, k->cursor, plan, &rng, &r);
+		try = worth_trying(c, k);
+		why = try ? try_job(c, k->cursor, plan, &rng, &r) : (enum wz_reason)k->why;
 		if (r < 0)
 			return r;
 		plan->work++;
@@ -85,8 +155,7 @@ static int place_waiting(struct wz_core *c, uint64_t budget, struct wz_plan *pla
 			k->cursor = c->jobs.job[k->cursor].next;
 			continue;
 		}
-		k->blocked = true;
-		r = propose_explain(c, k, why, plan);
+		r = hold_back(c, k, try, why, plan);
 		if (r < 0)
 			return r;
 	}
@@ -108,7 +177,13 @@ int wz_core_decide(struct wz_core *c, uint64_t budget, struct wz_plan *plan, str
 		r = propose_stops(c, plan);
 	if (r == 0) {
 		wz_ledger_begin(c);
-		r = place_waiting(c, budget, plan);
+		r = wz_gate_begin(c);
+		if (r == 0)
+			r = place_waiting(c, budget, plan);
+		if (r == 0)
+			r = wz_recut_propose(c, plan);
+		c->gate.slot = WZ_ID_NONE;
+		c->gate.on = c->future.on = false;
 		wz_ledger_end(c);
 	}
 	if (r < 0) {

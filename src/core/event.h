@@ -61,7 +61,8 @@ struct wz_device_facts {
 	uint16_t link_domain;   /* devices with the same number > 0 are joined; 0: none or not known */
 	uint8_t numa, pcie;     /* NUMA node, PCIe switch within the node */
 	uint8_t health;         /* enum wz_health */
-	uint16_t partition;     /* 0: whole; else the number of a partition kind (spec/events.md) */
+	uint16_t partition;     /* 0: whole; else the number of a partition kind, or WZ_PARTITION_EMPTY (core/partition.h) */
+	uint8_t card;           /* devices of one node with the same number above 0 are the slots of one card that can be cut */
 };
 
 struct wz_label { struct wz_str key, value; };
@@ -85,6 +86,7 @@ struct wz_ev_submit {
 	int32_t priority;
 	const struct wz_profile *profile;
 	bool held;
+	uint64_t p50_us, p80_us, p95_us; /* predicted run time: quantiles that do not fall; 0: not known (all or none) */
 };
 
 /* Where one task sits; also what an effect says. */
@@ -114,7 +116,8 @@ struct wz_event {
 		struct { uint64_t effect; uint32_t reason; } effect; /* CONFIRMED, REFUSED */
 		struct { struct wz_str name; } policy;      /* as wz_core_options.policy */
 		struct { uint32_t n; const struct wz_profile *profile; const uint32_t *weight; } workload;
-		struct { struct wz_str name; } named;       /* sites, queues, reservations, offers: by name until decided on */
+		struct { struct wz_str name, text; } rules; /* QUEUE_*, RESERVATION_*: text as of core/queue.h */
+		struct { struct wz_str name; } named;       /* sites, offers: by name until decided on */
 	} u;
 };
 

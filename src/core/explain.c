@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/quant.h"
 
 static const struct {
 	const char *word, *text;
@@ -31,6 +32,16 @@ static const struct {
         [WZ_REASON_RESOURCES] = {"Resources", "no node has free all that is asked"},
         [WZ_REASON_HELD] = {"Held", "the job is held"},
         [WZ_REASON_WORK_BUDGET] = {"WorkBudget", "not looked at yet"},
+        [WZ_REASON_QUEUE_LIMIT] = {"QueueLimit", "the queue has its limit"},
+        [WZ_REASON_QUOTA_LIMIT] = {"QuotaLimit", "the queue has what it is guaranteed and may borrow"},
+        [WZ_REASON_BORROWING] = {"Borrowing", "what is free is kept for the guarantees of other queues"},
+        [WZ_REASON_USER_LIMIT] = {"UserLimit", "the user has the limit of the queue"},
+        [WZ_REASON_USER_JOBS] = {"UserJobs", "the user runs as many jobs as the queue allows"},
+        [WZ_REASON_JOB_LIMIT] = {"JobLimit", "more than the queue gives one job"},
+        [WZ_REASON_BUDGET] = {"BudgetExceeded", "the budget of the queue is spent, or claimed by what runs"},
+        [WZ_REASON_RESERVED] = {"Reserved", "what is free is promised to others before this job would end"},
+        [WZ_REASON_ORDER] = {"Order", "others go first"},
+        [WZ_REASON_PARTITION] = {"Partition", "a card has room for it, and must be cut first"},
 };
 
 const char *wz_reason_word(enum wz_reason r)
@@ -137,18 +148,49 @@ int wz_core_explain(struct wz_core *c, uint64_t job, struct wz_explanation *ret,
 		if (r < 0)
 			return wz_err_set(err, r, "OutOfMemory", WZ_STR("no memory to explain"));
 	}
+	x.n_rules = wz_quota_list(c, slot, x.rule, WZ_RULE_BLOCKERS_MAX);
 	if (j->state == WZ_JOB_HELD)
 		x.main = WZ_REASON_HELD;
 	else if (x.nodes == 0)
 		x.main = WZ_REASON_NO_NODES;
+	else if (x.n_rules && possible)
+		x.main = x.rule[0].reason;
 	else if (x.tasks_fit >= x.tasks_needed)
-		x.main = WZ_REASON_NONE;
+		x.main = c->order.cls[j->class_id].reason == WZ_REASON_RESERVED ? WZ_REASON_RESERVED
+		                                                                : WZ_REASON_NONE;
 	else if (x.blocked[WZ_REASON_NONE])
 		x.main = WZ_REASON_GANG;
 	else
 		x.main = most_frequent(&x);
 	*ret = x;
 	return 0;
+}
+
+static void put_amount(int64_t v, const struct wz_rule_blocker *r, struct wz_buf *b)
+{
+	if (r->mem)
+		wz_bytes_format(b, (uint64_t)v << 20);
+	else if (r->reason == WZ_REASON_USER_JOBS)
+		wz_buf_add_i64(b, v);
+	else
+		wz_milli_format(b, (uint64_t)v);
+}
+
+static void put_rule(const struct wz_rule_blocker *r, struct wz_buf *b)
+{
+	wz_buf_addz(b, "; ");
+	wz_buf_addz(b, wz_reason_word(r->reason));
+	wz_buf_addz(b, " of ");
+	wz_buf_addz(b, r->queue);
+	wz_buf_addz(b, ": ");
+	put_amount(r->used, r, b);
+	wz_buf_addz(b, " of ");
+	put_amount(r->limit > 0 ? r->limit : 0, r, b);
+	wz_buf_addc(b, ' ');
+	wz_buf_addz(b, r->what);
+	wz_buf_addz(b, " used, ");
+	put_amount(r->ask, r, b);
+	wz_buf_addz(b, " more asked");
 }
 
 void wz_explanation_format(const struct wz_explanation *e, struct wz_buf *b)
@@ -163,6 +205,8 @@ void wz_explanation_format(const struct wz_explanation *e, struct wz_buf *b)
 		wz_buf_add_u64(b, e->tasks_needed);
 		wz_buf_addz(b, " fit)");
 	}
+	for (uint32_t i = 0; i < e->n_rules; i++)
+		put_rule(&e->rule[i], b);
 	for (unsigned r = WZ_REASON_NO_NODES; r < WZ_REASON_COUNT_; r++) {
 		if (!e->blocked[r])
 			continue;

@@ -31,8 +31,27 @@ enum wz_reason {
 	WZ_REASON_RESOURCES,    /* no node has free all that is asked (the coarse word of a step; ask for the exact ones) */
 	WZ_REASON_HELD,
 	WZ_REASON_WORK_BUDGET,  /* not looked at yet: the step's budget ended */
+	WZ_REASON_QUEUE_LIMIT,  /* the queue, or one above it, has its limit */
+	WZ_REASON_QUOTA_LIMIT,  /* the queue has what it is guaranteed and may borrow */
+	WZ_REASON_BORROWING,    /* what is free is kept for the guarantees of other queues */
+	WZ_REASON_USER_LIMIT,   /* of what one user may have */
+	WZ_REASON_USER_JOBS,    /* of how many jobs one user may run */
+	WZ_REASON_JOB_LIMIT,    /* of what one job may have */
+	WZ_REASON_BUDGET,       /* device-hours or money are spent or claimed */
+	WZ_REASON_RESERVED,     /* what is free is promised to others before this would end */
+	WZ_REASON_ORDER,        /* others go first */
+	WZ_REASON_PARTITION,    /* a card has room for it, and must be cut first */
 	WZ_REASON_COUNT_
 };
+
+/* A rule that holds the job back, with its numbers. */
+struct wz_rule_blocker {
+	enum wz_reason reason;
+	char queue[64], what[48];            /* "gpu", "a100", "jobs", "budget-hours", ... */
+	bool mem;                            /* numbers are MiB; else milli, but jobs */
+	int64_t used, ask, limit;
+};
+#define WZ_RULE_BLOCKERS_MAX 8u
 
 struct wz_explanation {
 	uint64_t job;
@@ -42,6 +61,8 @@ struct wz_explanation {
 	uint32_t nodes;                      /* nodes looked at */
 	uint32_t blocked[WZ_REASON_COUNT_];  /* nodes by first blocker */
 	uint32_t tasks_fit, tasks_needed;    /* of a gang: how many fit together */
+	uint32_t n_rules;
+	struct wz_rule_blocker rule[WZ_RULE_BLOCKERS_MAX]; /* from the leaf up */
 };
 
 const char *wz_reason_word(enum wz_reason r); /* "Busy", stable, UpperCamelCase */

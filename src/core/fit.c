@@ -64,7 +64,8 @@ static uint64_t large_devices(const struct careful *k, uint16_t model, uint32_t 
 	for (uint32_t i = 0; i < k->n->n_dev; i++) {
 		const struct wz_device *d = &k->dev[i];
 		int64_t size = size_of(k, d);
-		if (d->model != model || d->health == WZ_HEALTH_FAILED || d->partition != 0)
+		if (d->model != model || d->health == WZ_HEALTH_FAILED || d->partition != 0 ||
+		        d->cut == WZ_CUT_IN_FLIGHT)
 			continue;
 		++*ret_of_model;
 		if (size < k->s->dev_mem || !class_fits(k, d))
@@ -76,8 +77,48 @@ static uint64_t large_devices(const struct careful *k, uint16_t model, uint32_t 
 	return large;
 }
 
+/* Free instances of the smallest kind that serves the task, of which there are enough. */
+static enum wz_reason try_partition(struct careful *k, uint16_t model)
+{
+	const struct wz_shape *s = k->s;
+	const struct wz_partition_kind *kind, *best = NULL;
+	struct wz_recut_choice cut;
+	uint32_t node = (uint32_t)(k->n - k->c->model.node), most = 0;
+
+	for (uint32_t j = 0; (kind = wz_partition_at(j)); j++) {
+		uint64_t free = 0;
+		uint32_t have = 0;
+		if (kind->geometry != k->c->catalogue.model[model].geometry ||
+		        !wz_partition_serves(kind, s->mig, s->milli, 0))
+			continue;
+		for (uint32_t i = 0; i < k->n->n_dev; i++) {
+			const struct wz_device *d = &k->dev[i];
+			if (d->model != model || d->partition != kind->number || d->health == WZ_HEALTH_FAILED ||
+			        size_of(k, d) < s->dev_mem)
+				continue;
+			have++;
+			if (k->idle || (d->cut != WZ_CUT_IN_FLIGHT && milli_of(k, i) == d->milli))
+				free |= 1ULL << i;
+		}
+		most = have > most ? have : most;
+		if ((uint32_t)__builtin_popcountll(free) < s->count ||
+		        (best && (kind->size > best->size ||
+		                         (kind->size == best->size && kind->milli >= best->milli))))
+			continue;
+		best = kind;
+		k->ok = free;
+	}
+	if (best) {
+		k->need = (struct wz_need){.count = s->count, .milli = best->milli, .ok = true};
+		return WZ_REASON_NONE;
+	}
+	if (wz_recut_choose(k->c, s, node, k->idle, NULL, &cut))
+		return k->idle ? WZ_REASON_NONE : WZ_REASON_PARTITION;
+	return most >= s->count ? WZ_REASON_BUSY : most ? WZ_REASON_DEVICES : WZ_REASON_MODEL;
+}
+
 /* Narrows k->ok to devices of `model`; the first blocker, or none. */
-static enum wz_reason try_model(struct careful *k, uint16_t model)
+static enum wz_reason try_whole(struct careful *k, uint16_t model)
 {
 	const struct wz_shape *s = k->s;
 	const struct wz_model *facts = &k->c->catalogue.model[model];
@@ -85,8 +126,6 @@ static enum wz_reason try_model(struct careful *k, uint16_t model)
 	int64_t least;
 	uint64_t large;
 
-	if (!s->any_model && !wz_model_set_has(&s->allowed, model))
-		return WZ_REASON_MODEL;
 	large = large_devices(k, model, &of_model, &least);
 	if (of_model == 0)
 		return WZ_REASON_MODEL;
@@ -121,6 +160,27 @@ static enum wz_reason try_model(struct careful *k, uint16_t model)
 	if ((uint32_t)__builtin_popcountll(k->ok) < k->need.count)
 		return k->need.milli < WZ_WHOLE ? WZ_REASON_SHARE : WZ_REASON_BUSY;
 	return WZ_REASON_NONE;
+}
+
+static enum wz_reason try_model(struct careful *k, uint16_t model)
+{
+	enum wz_reason why;
+	uint64_t slots;
+
+	if (!k->s->any_model && !wz_model_set_has(&k->s->allowed, model))
+		return WZ_REASON_MODEL;
+	if (k->s->mig)
+		return try_partition(k, model);
+	k->ok = 0;
+	why = try_whole(k, model);
+	if (why == WZ_REASON_NONE || k->n->model != WZ_MODEL_MIXED || k->s->count == 0)
+		return why;
+	/* With cards that are cut and hold nothing, would there be enough? */
+	if ((uint32_t)__builtin_popcountll(k->ok) +
+	                wz_recut_whole(k->c, (uint32_t)(k->n - k->c->model.node), model, k->idle, NULL, &slots) <
+	        k->s->count)
+		return why;
+	return k->idle ? WZ_REASON_NONE : WZ_REASON_PARTITION;
 }
 
 static uint32_t group_of(const struct careful *k, uint32_t i)

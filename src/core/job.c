@@ -77,6 +77,7 @@ int wz_jobs_add(struct wz_core *c, uint64_t number, uint32_t n_tasks, uint32_t *
 	j->job[slot].task_order = (uint8_t)k;
 	j->job[slot].first_task = first;
 	j->job[slot].next = j->job[slot].prev = WZ_ID_NONE;
+	j->job[slot].account = WZ_ID_NONE;
 	for (uint32_t i = 0; i < (1u << k); i++) {
 		j->task[first + i].job = slot;
 		j->task[first + i].node = WZ_ID_NONE;
@@ -93,6 +94,8 @@ void wz_jobs_drop(struct wz_core *c, uint32_t slot)
 	for (uint32_t i = 0; i < (1u << job->task_order); i++)
 		wz_check(c->jobs.task[job->first_task + i].node == WZ_ID_NONE);
 	c->sum -= job->hash;
+	if (c->queues.n)
+		wz_queue_job(c, slot, -1);
 	wz_map_del(&c->jobs.by_number, job->number);
 	give_run(c, job->task_order, job->first_task);
 	job->used = 0;
@@ -112,6 +115,10 @@ uint64_t wz_job_hash(const struct wz_core *c, uint32_t slot)
 	h = wz_hash_u64(h, (uint64_t)(uint32_t)j->priority << 32 | (uint64_t)j->state << 16 |
 	                           (uint64_t)j->end << 8 | j->requeue);
 	h = wz_hash_u64(h, j->time_limit_us);
+	if (j->account != WZ_ID_NONE) { /* where there are queues */
+		h = wz_hash_u64(wz_hash_u64(h, wz_account_id(c, j->account)), j->started_us);
+		h = wz_hash_u64(wz_hash_u64(wz_hash_u64(h, j->predict[0]), j->predict[1]), j->predict[2]);
+	}
 	return wz_hash_u64(h, (uint64_t)j->attempt << 32 | j->done);
 }
 

@@ -93,6 +93,10 @@ void wz_ledger_take(struct wz_core *c, uint32_t task, const struct wz_place *p)
 	account(c, t, -1);
 	link_task(c, task);
 	wz_index_changed(c, p->node.v);
+	if (c->queues.n)
+		wz_queue_task(c, task, 1);
+	if (c->gate.on)
+		wz_gate_task(c, task, 1);
 }
 
 /* Does the node give out more than it has? Only facts can bring that about. */
@@ -126,6 +130,10 @@ void wz_ledger_give(struct wz_core *c, uint32_t task)
 	        .dev_mem = t->dev_mem};
 
 	wz_check(t->node != WZ_ID_NONE);
+	if (c->gate.on)
+		wz_gate_task(c, task, -1);
+	if (c->queues.n)
+		wz_queue_task(c, task, -1);
 	log_undo(c, task, false, &p);
 	account(c, t, 1);
 	unlink_task(c, task);
@@ -162,7 +170,7 @@ bool wz_ledger_fits(const struct wz_core *c, const struct wz_place *p)
 void wz_ledger_begin(struct wz_core *c)
 {
 	wz_check(!c->ledger.open);
-	c->ledger.open = true;
+	c->ledger.open = c->ledger.trial = true;
 	c->ledger.n_undo = 0;
 }
 
@@ -188,7 +196,7 @@ void wz_ledger_rollback(struct wz_core *c, uint32_t mark)
 void wz_ledger_end(struct wz_core *c)
 {
 	wz_ledger_rollback(c, 0);
-	c->ledger.open = false;
+	c->ledger.open = c->ledger.trial = false;
 }
 
 void wz_ledger_rebuild_node(struct wz_core *c, uint32_t node)

@@ -139,7 +139,7 @@ static void supply_change(struct wz_model_state *m, const struct wz_node *n, int
 	for (uint32_t i = 0; i < n->n_dev; i++) {
 		const struct wz_device *d = &m->dev[n->first_dev + i];
 		unsigned k = 0;
-		if (d->health == WZ_HEALTH_FAILED)
+		if (wz_device_milli(d) == 0)
 			continue;
 		m->supply[d->model].devices += (uint64_t)(int64_t)sign;
 		m->supply[d->model].cpu += sign * (n->cpu / n->n_dev);
@@ -158,11 +158,18 @@ static void set_device(struct wz_device *d, uint32_t node, const struct wz_devic
 	d->model = f->model.v;
 	d->link_domain = f->link_domain;
 	d->partition = f->partition;
+	d->card = f->card;
+	if (d->cut == WZ_CUT_REFUSED)
+		d->cut = WZ_CUT_NONE;
 	d->numa = f->numa;
 	d->pcie = f->pcie;
 	d->health = f->health;
 	d->milli = f->compute_milli;
-	d->mem = f->mem_bytes;
+	d->mem = f->partition == WZ_PARTITION_EMPTY ? 0 : f->mem_bytes;
+	if (f->partition != WZ_PARTITION_WHOLE && f->partition != WZ_PARTITION_EMPTY &&
+	        wz_partition_find(f->partition))
+		d->milli = wz_partition_find(f->partition)
+		                   ->milli; /* one figure for a kind, whatever rounding the body has */
 }
 
 static void summarise(struct wz_model_state *m, struct wz_node *n)
@@ -430,6 +437,8 @@ uint64_t wz_model_node_hash(const struct wz_model_state *m, uint32_t node)
 		h = wz_hash_u64(h, (uint64_t)d->numa << 8 | d->pcie);
 		h = wz_hash_u64(h, (uint64_t)d->mem);
 		h = wz_hash_u64(h, (uint64_t)d->milli);
+		if (d->card || d->cut) /* digests of nodes without such cards stay what they were */
+			h = wz_hash_u64(h, (uint64_t)d->card << 8 | d->cut);
 	}
 	return h ? h : 1;
 }

@@ -7,6 +7,7 @@
 
 #include "core/catalogue.h"
 #include "core/event.h"
+#include "core/partition.h"
 
 enum wz_node_flags {
 	WZ_NODE_PRESENT = 1,
@@ -51,10 +52,16 @@ struct wz_device {
 	uint16_t link_domain, partition;
 	uint8_t numa, pcie, health;
 	uint8_t free_mem_pct, util_pct, temp_c; /* live, quantised; 255 unknown */
+	uint8_t card;                    /* above 0: a slot of a card that can be cut, see core/partition.h */
+	uint8_t cut;                     /* enum wz_cut */
 	uint16_t n_tasks;
 	int32_t milli;                   /* capacity */
 	int64_t mem;                     /* capacity in bytes, 0 unknown */
 };
+
+/* A slot that is being cut takes no work until the effect is answered; a card of which a cut was refused is not asked again
+ * until a fact about that slot comes. */
+enum wz_cut { WZ_CUT_NONE, WZ_CUT_IN_FLIGHT, WZ_CUT_REFUSED };
 
 /* Task kind for GpuClustering and statistics: 0 shared, 1, 2, 3, 4 = one, 2-3, 4-7, 8 or more whole devices. */
 static inline unsigned wz_task_kind(uint32_t count, int32_t milli)
@@ -110,8 +117,11 @@ void wz_model_device_change(struct wz_model_state *m, uint32_t node, uint32_t in
 void wz_model_reset_free(struct wz_model_state *m, uint32_t node);
 void wz_model_refresh(struct wz_model_state *m, uint32_t node); /* gpu_free, gpu_max, whole, from the devices; O(devices) */
 
-/* Effective capacity: a failed device gives nothing. */
-static inline int32_t wz_device_milli(const struct wz_device *d) { return d->health == WZ_HEALTH_FAILED ? 0 : d->milli; }
+/* Effective capacity: a failed device and an empty slot give nothing. */
+static inline int32_t wz_device_milli(const struct wz_device *d)
+{
+	return d->health == WZ_HEALTH_FAILED || d->partition == WZ_PARTITION_EMPTY ? 0 : d->milli;
+}
 /* Device memory that goes with `milli` of compute when no amount was named, all of it at most; 0 when the size is not
  * known. Exact, and without overflow: mem = q x capacity + r. */
 static inline int64_t wz_device_mem_share(const struct wz_device *d, int32_t milli)

@@ -1,26 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which waiting job is looked at next: higher priority first, then submit order. Today's rule is here alone; the quota
- * tree will replace `before`. */
+/* Which waiting job is looked at next: higher priority first, then submit order. That is the rule while
+ * there are no queues; with them, wz_tree_next says which class is next (tree.c). */
 #include "core/core_int.h"
 
 #include "base/check.h"
 #include "base/hash.h"
 
-static uint64_t class_hash(uint32_t shape, uint32_t tmin, uint32_t tmax, int32_t prio)
+static uint64_t class_hash(uint32_t shape, uint32_t tmin, uint32_t tmax, int32_t prio, uint64_t account)
 {
-	return wz_hash_u64(wz_mix64((uint64_t)shape << 32 | (uint32_t)prio), (uint64_t)tmin << 32 | tmax);
+	uint64_t h = wz_hash_u64(wz_mix64((uint64_t)shape << 32 | (uint32_t)prio), (uint64_t)tmin << 32 | tmax);
+
+	return account ? wz_hash_u64(h, account) : h;
 }
 
-int wz_order_class(struct wz_core *c, uint32_t shape, uint32_t tmin, uint32_t tmax, int32_t prio, uint32_t *ret)
+int wz_order_class(struct wz_core *c, uint32_t shape, uint32_t tmin, uint32_t tmax, int32_t prio, uint32_t account,
+        uint32_t *ret)
 {
 	struct wz_order *o = &c->order;
-	uint64_t h = class_hash(shape, tmin, tmax, prio);
+	uint64_t h = class_hash(shape, tmin, tmax, prio, wz_account_id(c, account));
 	uint32_t first = wz_map_get(&o->by_hash, h), id;
 	int r;
 
 	for (id = first; id != WZ_NONE; id = o->cls[id].next_same_hash) {
 		const struct wz_class *k = &o->cls[id];
-		if (k->shape == shape && k->tasks_min == tmin && k->tasks_max == tmax && k->priority == prio) {
+		if (k->shape == shape && k->tasks_min == tmin && k->tasks_max == tmax && k->priority == prio &&
+		        k->account == account) {
 			*ret = id;
 			return 0;
 		}
@@ -31,6 +35,8 @@ int wz_order_class(struct wz_core *c, uint32_t shape, uint32_t tmin, uint32_t tm
 		r = wz_grow(&c->mem, &o->active, &o->active_cap, id + 1, sizeof(*o->active));
 	if (r == 0)
 		r = wz_grow(&c->mem, &o->heap, &o->heap_cap, id + 1, sizeof(*o->heap));
+	if (r == 0 && account != WZ_ID_NONE)
+		r = wz_grow(&c->mem, &c->queues.heap, &c->queues.heap_cap, id + 1, sizeof(*c->queues.heap));
 	if (r == 0)
 		r = wz_map_put(&o->by_hash, h, id);
 	if (r < 0)
@@ -39,6 +45,7 @@ int wz_order_class(struct wz_core *c, uint32_t shape, uint32_t tmin, uint32_t tm
 	        .tasks_min = tmin,
 	        .tasks_max = tmax,
 	        .priority = prio,
+	        .account = account,
 	        .head = WZ_ID_NONE,
 	        .tail = WZ_ID_NONE,
 	        .active_at = WZ_ID_NONE,
@@ -133,14 +140,15 @@ static void sift_down(struct wz_core *c, uint32_t at)
 
 void wz_order_begin(struct wz_core *c, bool go_on)
 {
-	bool resumed = go_on && c->pause.step && c->pause.step + 1 == c->step;
+	bool resumed = go_on && c->queues.n == 0 && c->pause.step && c->pause.step + 1 == c->step;
 	struct wz_order *o = &c->order;
 
 	o->n_heap = 0;
 	for (uint32_t i = 0; i < o->n_active; i++) {
 		struct wz_class *k = &o->cls[o->active[i]];
 		k->cursor = k->head;
-		k->blocked = false;
+		k->blocked = k->planning = false;
+		k->failed = WZ_ID_NONE;
 		if (resumed && k->priority >= c->pause.priority)
 			while (k->cursor != WZ_ID_NONE &&
 			        (k->priority > c->pause.priority || c->jobs.job[k->cursor].seq < c->pause.seq))
@@ -148,8 +156,11 @@ void wz_order_begin(struct wz_core *c, bool go_on)
 		if (k->cursor != WZ_ID_NONE)
 			o->heap[o->n_heap++] = o->active[i];
 	}
-	for (uint32_t i = o->n_heap / 2; i-- > 0;)
-		sift_down(c, i);
+	if (c->queues.n)
+		wz_tree_begin(c);
+	else
+		for (uint32_t i = o->n_heap / 2; i-- > 0;)
+			sift_down(c, i);
 }
 
 /* Only the class that was returned last can have moved on since: it is on top. */
@@ -157,6 +168,8 @@ uint32_t wz_order_next(struct wz_core *c)
 {
 	struct wz_order *o = &c->order;
 
+	if (c->queues.n)
+		return wz_tree_next(c);
 	if (o->n_heap && (o->cls[o->heap[0]].blocked || o->cls[o->heap[0]].cursor == WZ_ID_NONE))
 		o->heap[0] = o->heap[--o->n_heap];
 	if (o->n_heap == 0)

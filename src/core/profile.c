@@ -168,6 +168,15 @@ static int finish_devices(struct finish *f)
 		return conflict(f, SHARE, WZ_STR("whole devices and a share exclude each other"));
 	if (given(p, WZ_KEY_GPUS) && !p->gpus && !p->share_milli && asked)
 		return conflict(f, GPUS, WZ_STR("gpus=0, but other keys ask for a device"));
+	if (p->gpu_mig && (p->cu_milli || p->gpu_mem_total_bytes || p->bw_gbps || p->free_pct))
+		return conflict(f, GPU_MIG,
+		        WZ_STR("cu, gpu-mem-total, bw and free are of whole devices, not of a hard slice"));
+	if (p->gpu_mig && p->gpu_mig != WZ_PARTITION_AUTO && (p->share_milli || p->gpu_mem_bytes || p->gpu_mem_g))
+		return conflict(f, GPU_MIG,
+		        WZ_STR("a hard slice that is named says its share and memory itself; gpu-mig=auto looks "
+		               "for one that holds them"));
+	if (p->gpu_mig == WZ_PARTITION_AUTO && (p->gpus || !(p->share_milli || p->gpu_mem_bytes || p->gpu_mem_g)))
+		return conflict(f, GPU_MIG, WZ_STR("gpu-mig=auto needs gpu-share or gpu-mem, and no gpus"));
 	if (p->share_milli && p->cu_milli)
 		return conflict(f, CU, WZ_STR("cu finds the share by itself; leave gpu-share out"));
 	if (p->share_milli && p->gpu_mem_total_bytes)
@@ -229,7 +238,7 @@ static int finish_class(struct finish *f)
 	uint32_t below, above;
 	if (!p->gpu_mem_g)
 		return 0;
-	if (p->share_milli) {
+	if (p->share_milli || p->gpu_mig) {
 		p->gpu_mem_bytes = p->gpu_mem_g * 1000000000ULL;
 		p->gpu_mem_g = 0;
 		return 0;

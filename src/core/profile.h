@@ -52,6 +52,7 @@ struct wz_profile {
 	bool any_model; /* no gpu-type was given: `allowed` is not looked at */
 	uint32_t n_excluded;
 	char excluded[WZ_PROFILE_TYPES_MAX][WZ_MODEL_NAME_MAX];
+	uint16_t gpu_mig; /* number of the first partition kind of that name, WZ_PARTITION_AUTO, or 0: not asked */
 	enum wz_link link;
 	bool link_preferred; /* link~nvlink */
 	uint32_t free_pct; /* live free device memory, percent; 0 not asked */

@@ -62,6 +62,13 @@ static void format_gpu_type(const struct wz_profile *p, struct wz_buf *b)
 	}
 }
 
+static void format_gpu_mig(const struct wz_profile *p, struct wz_buf *b)
+{
+	const struct wz_partition_kind *k = wz_partition_find(p->gpu_mig);
+	if (p->gpu_mig)
+		wz_buf_addz(b, k ? k->name : "auto");
+}
+
 static void format_link(const struct wz_profile *p, struct wz_buf *b)
 {
 	if (p->link)

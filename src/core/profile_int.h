@@ -4,6 +4,7 @@
 #ifndef WZ_CORE_PROFILE_INT_H
 #define WZ_CORE_PROFILE_INT_H
 
+#include "core/partition.h"
 #include "core/profile.h"
 
 /* X(id, name, value, help), in canonical order. */
@@ -16,6 +17,8 @@
 	X(GPU_MEM_TOTAL, gpu_mem_total, "gpu-mem-total", "BYTES", "memory over all devices of the task") \
 	X(CU, cu, "cu", "NUMBER", "compute units from whatever delivers them; an A100-SXM4-80GB has 100") \
 	X(GPU_TYPE, gpu_type, "gpu-type", "NAME,...", "device models or families by preference; !t4 excludes") \
+	X(GPU_MIG, gpu_mig, "gpu-mig", "1g.10gb|auto", \
+	        "a hard slice of a card; auto: the smallest that holds gpu-share and gpu-mem") \
 	X(LINK, link, "link", "none|node|numa|pcie|nvlink|rack", \
 	        "how close the devices must be; link~nvlink: preferred") \
 	X(FREE, free, "free", "PERCENT", "live free memory of each device, at least") \

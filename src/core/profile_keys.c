@@ -209,6 +209,17 @@ static int set_gpu_type(struct wz_profile_ctx *x, struct wz_str v)
 	return 0;
 }
 
+static int set_gpu_mig(struct wz_profile_ctx *x, struct wz_str v)
+{
+	const struct wz_partition_kind *k = wz_partition_named(v);
+	if (!k && !wz_str_eq(v, WZ_STR("auto")))
+		return bad(x, v.ptr, "UnknownPartition", WZ_STR("\""), v,
+		        WZ_STR("\" is no hard slice of a card that is known, such as 1g.10gb or 3g.40gb, nor "
+		               "auto"));
+	x->p->gpu_mig = k ? k->number : WZ_PARTITION_AUTO;
+	return 0;
+}
+
 static int set_link(struct wz_profile_ctx *x, struct wz_str v)
 {
 	bool preferred = x->preferred;

@@ -2,6 +2,8 @@
 /* A shape is compared and hashed as a row of words, in which no padding and nothing derived (special) takes part. */
 #include "core/shape.h"
 
+#include "core/partition.h"
+
 #include "base/check.h"
 #include "base/fix.h"
 #include "base/hash.h"
@@ -18,7 +20,8 @@ static struct words words_of(const struct wz_shape *s)
 	struct words r = {{(uint64_t)s->cpu, (uint64_t)s->mem, (uint64_t)s->count << 32 | (uint32_t)s->milli,
 	        (uint64_t)s->dev_mem, (uint64_t)s->dev_class_g << 32 | s->bw_gbps, (uint64_t)s->dev_mem_total,
 	        (uint64_t)s->cu_milli, (uint64_t)s->free_pct << 32 | s->util_milli,
-	        (uint64_t)s->link << 16 | (uint64_t)(s->link_preferred != 0) << 8 | (s->any_model != 0)}};
+	        (uint64_t)s->mig << 32 | (uint64_t)s->link << 16 | (uint64_t)(s->link_preferred != 0) << 8 |
+	                (s->any_model != 0)}};
 	for (unsigned i = 0; i < SET_WORDS; i++) {
 		r.w[9 + i] = s->allowed.w[i];
 		r.w[9 + SET_WORDS + i] = s->first.w[i];
@@ -90,6 +93,12 @@ void wz_shape_of(const struct wz_profile *p, struct wz_shape *ret)
 	s.bw_gbps = p->bw_gbps;
 	s.free_pct = p->free_pct;
 	s.util_milli = p->util_milli;
+	s.mig = p->gpu_mig;
+	if (s.mig) { /* what a kind has of compute is in the table; of kinds with one name the first stands for all */
+		const struct wz_partition_kind *k = s.mig == WZ_PARTITION_AUTO ? NULL : wz_partition_find(s.mig);
+		s.count = p->gpus ? p->gpus : 1;
+		s.milli = k ? k->milli : p->share_milli ? (int32_t)p->share_milli : 1;
+	}
 	s.link = (uint8_t)p->link;
 	s.link_preferred = p->link_preferred;
 	s.any_model = p->any_model;

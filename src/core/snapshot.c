@@ -20,13 +20,14 @@
 #include <string.h>
 
 #define MAGIC "WZCORE"
-#define VERSION 1u
+#define VERSION 3u /* 1: without queues and reservations; 2: without hard slices of cards */
 #define BYTE_ORDER_MARK 0x01020304u /* of the policy state, which is opaque */
 
 struct io {
 	struct wz_buf *out; /* writing, else NULL */
 	const unsigned char *p, *end; /* reading */
 	const char *bad; /* reading: what is wrong; sticky */
+	uint64_t version; /* of the format that is read or written */
 };
 
 static void fail(struct io *x, const char *what)
@@ -224,6 +225,8 @@ static void io_shape(struct io *x, struct wz_shape *s)
 	io_u8_max(x, &s->link, WZ_LINK_RACK);
 	io_u8_max(x, &s->link_preferred, 1);
 	io_u8_max(x, &s->any_model, 1);
+	if (x->version >= 3)
+		io_u16(x, &s->mig);
 	for (unsigned i = 0; i < WZ_MODELS_MAX / 64; i++) {
 		io_u64(x, &s->allowed.w[i]);
 		io_u64(x, &s->first.w[i]);
@@ -252,6 +255,10 @@ static void io_device(struct io *x, struct wz_device *d)
 	io_u8_max(x, &d->temp_c, UINT8_MAX);
 	io_i32(x, &d->milli, 1, WZ_WHOLE);
 	io_i64(x, &d->mem, 0, WZ_BYTES_MAX);
+	if (x->version >= 3) {
+		io_u8_max(x, &d->card, UINT8_MAX);
+		io_u8_max(x, &d->cut, WZ_CUT_REFUSED);
+	}
 }
 
 struct node_record {
@@ -280,6 +287,7 @@ static void io_node(struct io *x, struct node_record *r)
 
 struct job_record {
 	struct wz_str user, queue;
+	uint32_t leaf; /* 1 + its queue of the tree; 0: none */
 	uint8_t reason;
 	bool limited;
 	uint64_t limit_due;
@@ -324,6 +332,12 @@ static void io_job(struct io *x, struct wz_job *j, struct job_record *r)
 	        "a job's numbers are out of range");
 	want(x, r->reason == 0 || j->state == WZ_JOB_WAITING, "a job that does not wait has a reason");
 	want(x, !r->limited || j->state >= WZ_JOB_STARTING, "a job that waits has a time limit that runs");
+	if (x->version >= 2) {
+		io_u32_max(x, &r->leaf, WZ_QUEUES_MAX);
+		io_u64(x, &j->started_us);
+		for (unsigned i = 0; i < 3; i++)
+			io_u64(x, &j->predict[i]);
+	}
 	io_u32_max(x, &r->n_done, j->tasks_max); /* the tasks that are done; their indices follow */
 }
 
@@ -359,6 +373,21 @@ static void io_task(struct io *x, struct task_record *t)
 	                  : t->state != WZ_TASK_ASSUMED,
 	        "a task's effect does not go with its state");
 	want(x, !t->observed || t->state == WZ_TASK_RUNNING, "observed work is not running");
+}
+
+struct recut_record {
+	struct wz_recut r;
+	uint64_t deadline_us;
+};
+
+static void io_recut(struct io *x, struct recut_record *r)
+{
+	io_u64(x, &r->r.effect);
+	io_u64(x, &r->r.destroy);
+	io_u32(x, &r->r.node);
+	io_u16(x, &r->r.slot);
+	io_u16(x, &r->r.kind);
+	io_u64(x, &r->deadline_us);
 }
 
 /* ---- writing ---- */
@@ -447,6 +476,67 @@ static void write_nodes(struct io *x, const struct wz_core *c)
 	}
 }
 
+static void io_u128(struct io *x, unsigned __int128 *v)
+{
+	uint64_t lo = (uint64_t)*v, hi = (uint64_t)(*v >> 64);
+
+	io_u64(x, &lo);
+	io_u64(x, &hi);
+	*v = (unsigned __int128)hi << 64 | lo;
+}
+
+static void io_past(struct io *x, struct wz_account *a)
+{
+	for (unsigned r = 0; r < WZ_SHARE_DIMS; r++)
+		io_i64(x, &a->past[r], 0, INT64_MAX);
+	io_u64(x, &a->past_ms);
+}
+
+static void write_queues(struct io *x, const struct wz_core *c)
+{
+	const struct wz_queues *t = &c->queues;
+	uint32_t n = t->n, n_acc = 0, n_res = c->reservations.n;
+	char text[WZ_RULES_TEXT_MAX];
+
+	io_u32(x, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		struct wz_queue q = t->q[i];
+		struct wz_account a = t->acc[q.account];
+		struct wz_str name = name_of(c, q.name), rules;
+		struct wz_buf b;
+		wz_buf_init_fixed(&b, text, sizeof(text));
+		wz_queue_rules_format(&q.rules, &b);
+		rules = wz_buf_str(&b);
+		io_str(x, &name);
+		io_str(x, &rules);
+		io_u128(x, &q.spent);
+		io_u128(x, &q.spent_money);
+		io_past(x, &a);
+	}
+	for (uint32_t i = 0; i < t->n_acc; i++)
+		n_acc += t->acc[i].user != WZ_ID_NONE && wz_account_matters(&t->acc[i]);
+	io_u32(x, &n_acc);
+	for (uint32_t i = 0; i < t->n_acc; i++) {
+		struct wz_account a = t->acc[i];
+		struct wz_str user = a.user == WZ_USER_NOBODY ? WZ_STR("") : name_of(c, a.user);
+		if (a.user == WZ_ID_NONE || !wz_account_matters(&a))
+			continue;
+		io_u32(x, &a.queue);
+		io_str(x, &user);
+		io_past(x, &a);
+	}
+	io_u32(x, &n_res);
+	for (uint32_t i = 0; i < n_res; i++) {
+		struct wz_str name = name_of(c, c->reservations.r[i].name), rules;
+		struct wz_buf b;
+		wz_buf_init_fixed(&b, text, sizeof(text));
+		wz_reservation_text(c, i, &b);
+		rules = wz_buf_str(&b);
+		io_str(x, &name);
+		io_str(x, &rules);
+	}
+}
+
 static void write_jobs(struct io *x, const struct wz_core *c, const uint32_t *slot, uint32_t n)
 {
 	io_u32(x, &n);
@@ -456,6 +546,7 @@ static void write_jobs(struct io *x, const struct wz_core *c, const uint32_t *sl
 		struct job_record r = {.user = name_of(c, j.user),
 		        .queue = name_of(c, j.queue),
 		        .n_done = j.done,
+		        .leaf = j.account == WZ_ID_NONE ? 0 : 1 + c->queues.acc[j.account].queue,
 		        .limited = limit != WZ_ID_NONE};
 		if (r.limited)
 			r.limit_due = c->inflight.f[limit].deadline_us;
@@ -510,6 +601,18 @@ static void write_tasks(struct io *x, const struct wz_core *c, const uint32_t *p
 		         index = c->stop_wanted[i] - c->jobs.job[slot].first_task;
 		io_u32(x, &job);
 		io_u32(x, &index);
+	}
+}
+
+static void write_recuts(struct io *x, const struct wz_core *c)
+{
+	uint32_t n = c->n_recut;
+
+	io_u32(x, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		struct recut_record r = {.r = c->recut[i]};
+		r.deadline_us = c->inflight.f[wz_inflight_find(c, r.r.effect)].deadline_us;
+		io_recut(x, &r);
 	}
 }
 
@@ -570,7 +673,7 @@ static struct wz_str policy_text(const struct wz_core *c, char text[WZ_POLICY_TE
 
 int wz_core_export(const struct wz_core *c, struct wz_buf *b, struct wz_err *err)
 {
-	struct io x = {.out = b};
+	struct io x = {.out = b, .version = VERSION};
 	size_t begin = b->len, scratch = 2 * sizeof(uint32_t) * (c->jobs.n + 1ull);
 	struct head h = {c->seed, c->now_us, c->step, c->next_effect, c->start_timeout_us, c->stop_timeout_us,
 	        c->jobs.next_seq, c->facts_changed, c->pause.step, c->pause.seq, c->pause.priority};
@@ -588,8 +691,10 @@ int wz_core_export(const struct wz_core *c, struct wz_buf *b, struct wz_err *err
 	write_catalogue(&x, c);
 	write_demand(&x, c);
 	write_nodes(&x, c);
+	write_queues(&x, c);
 	write_jobs(&x, c, slot, n);
 	write_tasks(&x, c, slot + c->jobs.n);
+	write_recuts(&x, c);
 	io_str(&x, &policy);
 	io_u64(&x, &rules);
 	memcpy(&mark, &order, sizeof(order)); /* tells the byte order and no more */
@@ -759,7 +864,8 @@ static void read_node(struct import *m, uint32_t id, uint32_t n_classes)
 		        .numa = dev[i].numa,
 		        .pcie = dev[i].pcie,
 		        .health = dev[i].health,
-		        .partition = dev[i].partition};
+		        .partition = dev[i].partition,
+		        .card = dev[i].card};
 	}
 	want(&m->x, r.class_id < n_classes, "a node's class is not there");
 	want(&m->x, (r.flags & WZ_NODE_PRESENT) || !(r.flags & WZ_NODE_READY), "an absent node is ready");
@@ -793,6 +899,7 @@ static void read_node(struct import *m, uint32_t id, uint32_t n_classes)
 		d->free_mem_pct = dev[i].free_mem_pct;
 		d->util_pct = dev[i].util_pct;
 		d->temp_c = dev[i].temp_c;
+		d->cut = dev[i].cut;
 	}
 	if (!(r.flags & WZ_NODE_PRESENT))
 		wz_model_node_left(s, id);
@@ -841,6 +948,88 @@ static int intern(struct wz_core *c, struct wz_str s, uint32_t *ret)
 	return s.len ? wz_strtab_add(&c->model.names, s, ret) : 0;
 }
 
+static void read_one_queue(struct import *m)
+{
+	struct wz_core *c = m->c;
+	struct wz_str name = {0}, rules = {0};
+	unsigned __int128 spent = 0, money = 0;
+	struct wz_account a = {0};
+	int r;
+
+	io_str(&m->x, &name);
+	io_str(&m->x, &rules);
+	io_u128(&m->x, &spent);
+	io_u128(&m->x, &money);
+	io_past(&m->x, &a);
+	want(&m->x, a.past_ms <= c->now_us / 1000, "an account is of the future");
+	if (!ok(m))
+		return;
+	r = wz_queues_restore(c, name, rules, NULL);
+	if (r == -EINVAL)
+		fail(&m->x, "a queue's name or rules are not such");
+	else
+		m->r = r;
+	if (!ok(m))
+		return;
+	c->queues.q[c->queues.n - 1].spent = spent;
+	c->queues.q[c->queues.n - 1].spent_money = money;
+	memcpy(c->queues.acc[c->queues.n_acc - 1].past, a.past, sizeof(a.past));
+	c->queues.acc[c->queues.n_acc - 1].past_ms = a.past_ms;
+}
+
+static void read_one_account(struct import *m)
+{
+	struct wz_core *c = m->c;
+	struct wz_account a = {0}, *at;
+	struct wz_str user = {0};
+	uint32_t id = 0;
+
+	io_u32(&m->x, &a.queue);
+	io_str(&m->x, &user);
+	io_past(&m->x, &a);
+	want(&m->x, a.queue < c->queues.n && a.past_ms <= c->now_us / 1000,
+	        "an account is of no queue, or of the future");
+	if (!ok(m) || (m->r = intern(c, user, &a.user)) < 0)
+		return;
+	m->r = wz_account_make(c, a.queue, a.user == WZ_ID_NONE ? WZ_USER_NOBODY : a.user, &id);
+	if (!ok(m))
+		return;
+	at = &c->queues.acc[id];
+	memcpy(at->past, a.past, sizeof(a.past));
+	at->past_ms = a.past_ms;
+}
+
+static void read_queues(struct import *m)
+{
+	uint32_t n = 0, n_acc = 0, n_res = 0;
+	int r;
+
+	if (m->x.version < 2)
+		return;
+	io_count(&m->x, &n, WZ_QUEUES_MAX, 10);
+	for (uint32_t i = 0; ok(m) && i < n; i++)
+		read_one_queue(m);
+	r = ok(m) ? wz_queues_restored(m->c) : 0;
+	if (r == -EINVAL)
+		fail(&m->x, "the queues are not a tree");
+	else if (r < 0)
+		m->r = r;
+	io_count(&m->x, &n_acc, WZ_ACCOUNTS_MAX, 6);
+	for (uint32_t i = 0; ok(m) && i < n_acc; i++)
+		read_one_account(m);
+	io_count(&m->x, &n_res, WZ_RESERVATIONS_MAX, 2);
+	for (uint32_t i = 0; ok(m) && i < n_res; i++) {
+		struct wz_str name = {0}, rules = {0};
+		io_str(&m->x, &name);
+		io_str(&m->x, &rules);
+		r = ok(m) ? wz_reservation_restore(m->c, name, rules, NULL) : 0;
+		if (r == -EINVAL)
+			fail(&m->x, "a reservation's name or rules are not such");
+		else if (r < 0)
+			m->r = r;
+	}
+}
+
 /* Everything of a job but its tasks; jobs come in submit order, so their slots are their positions. */
 static void read_job(struct import *m, uint32_t at, uint64_t *last_seq)
 {
@@ -855,12 +1044,18 @@ static void read_job(struct import *m, uint32_t at, uint64_t *last_seq)
 	want(&m->x, r.seq > *last_seq && r.seq <= c->jobs.next_seq, "jobs are not in submit order");
 	want(&m->x, wz_jobs_find(c, r.number) == WZ_ID_NONE, "a job is there twice");
 	want(&m->x, r.state >= WZ_JOB_STARTING || extra.n_done == 0, "a waiting job has done tasks");
+	want(&m->x, extra.leaf <= c->queues.n && (extra.leaf == 0 || c->queues.q[extra.leaf - 1].n_children == 0),
+	        "a job's queue is not there, or not a leaf");
 	if (!ok(m))
 		return;
 	*last_seq = r.seq;
-	m->r = wz_order_class(c, r.shape, r.tasks_min, r.tasks_max, r.priority, &class_id);
+	m->r = intern(c, extra.user, &r.user);
+	r.account = WZ_ID_NONE;
+	if (m->r == 0 && extra.leaf)
+		m->r = wz_account_make(
+		        c, extra.leaf - 1, r.user == WZ_ID_NONE ? WZ_USER_NOBODY : r.user, &r.account);
 	if (m->r == 0)
-		m->r = intern(c, extra.user, &r.user);
+		m->r = wz_order_class(c, r.shape, r.tasks_min, r.tasks_max, r.priority, r.account, &class_id);
 	if (m->r == 0)
 		m->r = intern(c, extra.queue, &r.queue);
 	if (m->r == 0)
@@ -979,8 +1174,10 @@ static void read_jobs(struct import *m)
 	if (!ok(m))
 		return;
 	io_count(&m->x, &n_tasks, UINT32_MAX / 4, 10);
+	c->ledger.trial = true; /* no time passes while tasks take what they hold */
 	for (uint32_t i = 0; ok(m) && i < n_tasks; i++)
 		read_task(m);
+	c->ledger.trial = false;
 	if (!ok(m))
 		return;
 	for (uint32_t i = 0; i < m->n_jobs; i++)
@@ -991,10 +1188,37 @@ static void read_jobs(struct import *m)
 			wz_ledger_observe(c, i);
 	if (ok(m))
 		read_stops(m);
+	if (ok(m))
+		wz_queues_recount(c);
 	for (uint32_t i = 0; ok(m) && i < m->n_jobs; i++) {
 		for (uint32_t t = 0; t < c->jobs.job[i].tasks_max; t++)
 			wz_task_rehash(c, c->jobs.job[i].first_task + t);
 		wz_job_rehash(c, i);
+	}
+}
+
+static void read_recuts(struct import *m)
+{
+	struct wz_core *c = m->c;
+	uint32_t n = 0;
+
+	io_count(&m->x, &n, UINT32_MAX / 4, 6);
+	for (uint32_t i = 0; ok(m) && i < n; i++) {
+		struct recut_record r = {0};
+		const struct wz_node *node;
+		io_recut(&m->x, &r);
+		want(&m->x, r.r.node < c->model.n_nodes && c->model.node[r.r.node].name,
+		        "a cut's node is not there");
+		if (!ok(m))
+			return;
+		node = &c->model.node[r.r.node];
+		want(&m->x, r.r.slot < node->n_dev && (node->n_dev == 64 || r.r.destroy >> node->n_dev == 0),
+		        "a cut's slot is not there");
+		want(&m->x,
+		        r.r.effect && r.r.effect < c->next_effect && wz_inflight_find(c, r.r.effect) == WZ_ID_NONE,
+		        "an effect in flight was never issued, or is there twice");
+		if (ok(m))
+			m->r = wz_recut_add(c, &r.r, r.deadline_us);
 	}
 }
 
@@ -1082,7 +1306,11 @@ static void read_all(struct import *m, const struct wz_core_options *o)
 	if (ok(m))
 		read_nodes(m);
 	if (ok(m))
+		read_queues(m);
+	if (ok(m))
 		read_jobs(m);
+	if (ok(m) && m->x.version >= 3)
+		read_recuts(m);
 	if (ok(m))
 		read_policy(m, o);
 	c->facts_changed = h.facts_changed;
@@ -1114,7 +1342,8 @@ int wz_core_import(const struct wz_mem *mem, const struct wz_core_options *o, st
 		        WZ_STR("this snapshot was written by a newer version of WhaleZEN"));
 	wz_buf_init_fixed(&b, sum, sizeof(sum));
 	wz_buf_add_hex64(&b, checksum((struct wz_str){bytes.ptr, bytes.len - 16}));
-	if (version != VERSION || memcmp(sum, bytes.ptr + bytes.len - 16, 16) != 0)
+	m.x.version = version;
+	if (version == 0 || memcmp(sum, bytes.ptr + bytes.len - 16, 16) != 0)
 		return bad(err, "the checksum is wrong");
 	if (o) {
 		plain.no_index = o->no_index;
@@ -1162,17 +1391,16 @@ uint32_t wz_core_flights(const struct wz_core *c, struct wz_flight_info *ret, ui
 
 	for (uint32_t i = 0; i < c->inflight.n_heap; i++) {
 		const struct wz_flight *f = &c->inflight.f[c->inflight.heap[i]];
-		const struct wz_task *t = &c->jobs.task[f->task];
-		const struct wz_job *j = &c->jobs.job[t->job];
+		const struct wz_job *j = f->task == WZ_ID_NONE ? NULL : &c->jobs.job[c->jobs.task[f->task].job];
 		if (f->kind == WZ_FLIGHT_TIME_LIMIT)
 			continue;
 		if (n < max)
 			ret[n] = (struct wz_flight_info){.effect = f->id,
 			        .deadline_us = f->deadline_us,
-			        .job = j->number,
+			        .job = j ? j->number : 0, /* the cut of a card is nobody's */
 			        .kind = f->kind,
-			        .task = f->task - j->first_task,
-			        .attempt = j->attempt};
+			        .task = j ? f->task - j->first_task : 0,
+			        .attempt = j ? j->attempt : 0};
 		n++;
 	}
 	kept = n < max ? n : max;

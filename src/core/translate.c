@@ -21,6 +21,7 @@ enum how {
 	PRODUCT, /* one model, as the label nvidia.com/gpu.product says it */
 	NUMA, /* "true" */
 	MOVABLE, /* "true" */
+	MIG, /* a count, of the hard slice that the key names */
 	NOTHING, /* known, asks nothing of us */
 	REFUSE,
 	/* Slurm */
@@ -42,7 +43,7 @@ enum how {
 	X("device plugin", "huawei.com/Ascend910", COUNT, "gpus=N") \
 	X("device plugin", "huawei.com/Ascend310P", COUNT, "gpus=N") \
 	X("device plugin", "nvidia.com/gpu.shared", REFUSE, "the size of a time slice is not known") \
-	X("device plugin", "nvidia.com/mig-*", REFUSE, "hard slices are not part of a profile") \
+	X("device plugin", "nvidia.com/mig-*", MIG, "gpu-mig=NAME gpus=N") \
 	X("node label", "nvidia.com/gpu.product", PRODUCT, "gpu-type=MODEL") \
 	X("HAMi", "nvidia.com/gpumem", MEM_MIB, "gpu-mem=NMi") \
 	X("HAMi", "nvidia.com/gpumem-percentage", PERCENT, "gpu-share=N%") \
@@ -144,6 +145,24 @@ static int add_count(struct ctx *x, uint64_t n)
 		        x, "a share of several devices cannot be said; ask for whole devices, or one in each task");
 	p->share_milli = 0;
 	p->gpus = (uint32_t)n;
+	return 1;
+}
+
+static int add_mig(struct ctx *x, struct wz_str name, uint64_t n)
+{
+	const struct wz_partition_kind *k = wz_partition_named(name);
+	if (n == 0)
+		return 1;
+	if (!k)
+		return refuse(x, "a hard slice that is not known");
+	if (x->p->gpu_mig && x->p->gpu_mig != k->number)
+		return refuse(x, "hard slices of two kinds cannot be said");
+	if (x->p->share_milli)
+		return refuse(x, "a share of a hard slice cannot be said");
+	if (n > WZ_NODE_DEVICES_MAX)
+		return bad(x, "is more than 64 devices");
+	x->p->gpu_mig = k->number;
+	x->p->gpus = (uint32_t)n;
 	return 1;
 }
 
@@ -259,7 +278,7 @@ static int slurm_gpus(struct ctx *x, struct wz_str v)
 		return bad(x, "is not [TYPE:]COUNT");
 	}
 	if (is_mig(first))
-		return refuse(x, "hard slices are not part of a profile");
+		return add_mig(x, first, n);
 	return add_type(x, first, false) < 0 ? -EINVAL : add_count(x, n);
 }
 
@@ -426,6 +445,7 @@ static int add_quantity(struct ctx *x, enum how how)
 static int apply(struct ctx *x, enum how how, const char *says)
 {
 	struct wz_profile *p = x->p;
+	uint64_t n;
 	int rc;
 	switch (how) {
 	case TYPES:
@@ -442,6 +462,9 @@ static int apply(struct ctx *x, enum how how, const char *says)
 		rc = yes(x);
 		p->preempt.movable |= rc == 1;
 		return rc < 0 ? rc : 1;
+	case MIG:
+		rc = number(x, x->value, UINT32_MAX, &n);
+		return rc < 0 ? rc : add_mig(x, (struct wz_str){x->key.ptr + 15, x->key.len - 15}, n);
 	case NOTHING:
 		return 1;
 	case REFUSE:

@@ -2,6 +2,7 @@
 /* The configuration while the daemon runs: who is an admin, listeners, reload, and what is told to people. */
 #include "serve/serve_int.h"
 
+#include "base/check.h"
 #include "os/sd.h"
 
 #include <grp.h>
@@ -65,31 +66,56 @@ int conf_apply(struct serve *s, const struct wz_config *c, struct wz_err *err)
 
 /* ---- listeners ---- */
 
+/* Where a browser of this machine finds the listener. */
+static void note_url(struct serve *s, const char *address, uint16_t port, bool tls)
+{
+	const char *colon = strrchr(address, ':');
+	int len = colon ? (int)(colon - address) : 0;
+	bool any4 = len == 7 && strncmp(address, "0.0.0.0", 7) == 0,
+	     any6 = len == 4 && strncmp(address, "[::]", 4) == 0;
+	if (s->n_urls < WZ_ARRAY_LEN(s->url))
+		(void)snprintf(s->url[s->n_urls++], sizeof s->url[0], "http%s://%.*s:%u", tls ? "s" : "",
+		        any4   ? 9
+		        : any6 ? 5
+		               : len,
+		        any4   ? "127.0.0.1"
+		        : any6 ? "[::1]"
+		               : address,
+		        (unsigned)port);
+}
+
+static int listen_at(struct serve *s, const struct wz_config_listen *l, struct wz_tls **ret_tls, struct wz_err *err)
+{
+	struct wz_tls *tls = NULL;
+	char text[200];
+	int fd, rc = l->cert ? wz_tls_server_new(l->cert, l->key, &tls, err) : 0;
+	if (rc == 0)
+		rc = wz_tcp_listen(l->address, &fd, err);
+	if (rc == 0) {
+		uint16_t port = wz_sock_port(fd);
+		(void)snprintf(
+		        text, sizeof text, "%s (port %u)%s", l->address, (unsigned)port, tls ? " with TLS" : "");
+		note_url(s, l->address, port, tls != NULL);
+		rc = wz_http_listen(wz_api_http(s->api), fd, tls);
+		if (rc < 0)
+			(void)wz_err_set(err, rc, "OutOfMemory", WZ_STR("no memory for a listener"));
+	}
+	if (rc < 0) {
+		wz_tls_free(tls);
+		return rc;
+	}
+	*ret_tls = tls;
+	serve_log("listens at", text);
+	return 0;
+}
+
 int conf_listen(struct serve *s, struct wz_err *err)
 {
-	for (uint32_t i = 0; i < s->conf->n_listen; i++) {
-		const struct wz_config_listen *l = &s->conf->listen[i];
-		struct wz_tls *tls = NULL;
-		char text[200];
-		int fd, rc = l->cert ? wz_tls_server_new(l->cert, l->key, &tls, err) : 0;
-		if (rc == 0)
-			rc = wz_tcp_listen(l->address, &fd, err);
-		if (rc == 0) {
-			uint16_t port = wz_sock_port(fd);
-			(void)snprintf(text, sizeof text, "%s (port %u)%s", l->address, (unsigned)port,
-			        tls ? " with TLS" : "");
-			rc = wz_http_listen(wz_api_http(s->api), fd, tls);
-			if (rc < 0)
-				(void)wz_err_set(err, rc, "OutOfMemory", WZ_STR("no memory for a listener"));
-		}
-		if (rc < 0) {
-			wz_tls_free(tls);
-			return rc;
-		}
-		s->tls[i] = tls;
-		serve_log("listens at", text);
-	}
-	return 0;
+	struct wz_tls *none;
+	int rc = s->o->listen ? listen_at(s, &(struct wz_config_listen){.address = s->o->listen}, &none, err) : 0;
+	for (uint32_t i = 0; i < s->conf->n_listen && rc == 0; i++)
+		rc = listen_at(s, &s->conf->listen[i], &s->tls[i], err);
+	return rc;
 }
 
 /* ---- reload ---- */

@@ -66,9 +66,11 @@ static const struct wz_api_backend backend = {.job_submit = op_job_submit,
         .timeline = op_timeline,
         .info = op_info,
         .audit_list = op_audit_list,
+        .doctor = op_doctor,
         .reload = op_reload,
         .job_owner = op_job_owner,
-        .ready = ready};
+        .ready = ready,
+        .collect = serve_collect};
 
 static void on_store(void *ctx, unsigned what)
 {
@@ -203,6 +205,8 @@ static int listen_api(struct serve *s, struct wz_api_config *cfg, struct wz_err 
 	int rc = wz_api_new(s->loop, s->mem, cfg, &s->api, err);
 	if (rc < 0)
 		return rc;
+	if (serve_metrics(s) < 0)
+		return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for metrics"));
 	wz_hub_start(wz_api_hub(s->api), s->seq);
 	rc = conf_apply(s, s->conf, err);
 	if (rc == 0)

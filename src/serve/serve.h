@@ -18,6 +18,7 @@ struct wz_serve_options {
 
 	const char *state_dir;  /* made (0700) when missing; absolute */
 	const char *socket;     /* of the API; absolute. Not used when the service manager gave us sockets */
+	const char *listen;     /* plain HTTP at "127.0.0.1:8765", beside those of the configuration; NULL: none */
 	const char *cluster_file; /* an emulated cluster; NULL: the devices of this machine */
 	const char *provider;   /* of devices; NULL: the first that finds something (emulated with a cluster file) */
 	const char *policy;     /* of a new store; NULL: the default */

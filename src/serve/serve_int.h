@@ -117,6 +117,8 @@ struct serve {
 	const struct wz_config *conf; /* what holds now */
 	struct wz_config *own_conf; /* the same when it came by a reload, else NULL */
 	struct wz_tls *tls[WZ_CONFIG_LISTEN_MAX];
+	char url[WZ_CONFIG_LISTEN_MAX + 1][128]; /* of the listeners, for a browser of this machine */
+	uint32_t n_urls;
 	struct wz_auditlog auditlog;
 	struct wz_notify *notify;
 	struct keeping keep;
@@ -175,6 +177,9 @@ void conf_audit(void *ctx, const struct wz_api_audit *a);
 void conf_tell(struct serve *s, const struct news *n); /* notifications */
 int keep_begin(struct serve *s);
 void op_reload(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);
+void op_doctor(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq); /* checkup.c */
+int serve_metrics(struct serve *s);
+void serve_collect(void *ctx, struct wz_metrics *m);
 void op_audit_list(void *ctx, struct wz_api_call *c, const struct wz_api_audit_query *rq);
 
 /* jobs.c, show.c, logs.c */

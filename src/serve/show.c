@@ -518,12 +518,17 @@ void op_info(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq)
 	struct wz_core_stats st;
 	const struct wz_model_state *m = wz_core_model(s->core);
 	char host[128] = "", digest[20];
+	struct wz_str url[WZ_ARRAY_LEN(s->url)];
 	(void)rq;
+	for (uint32_t i = 0; i < s->n_urls; i++)
+		url[i] = wz_str(s->url[i]);
 	wz_core_stats(s->core, &st);
 	(void)gethostname(host, sizeof host - 1);
 	(void)snprintf(digest, sizeof digest, "%016llx", (unsigned long long)wz_core_digest(s->core));
 	struct wz_api_info a = {.version = wz_str(s->o->version),
 	        .body = WZ_STR("serve"),
+	        .policy = wz_str(wz_core_policy(s->core, NULL)->name),
+	        .urls = {url, s->n_urls},
 	        .host = wz_str(host),
 	        .started_us = s->started_us,
 	        .now_us = serve_now_us(s),

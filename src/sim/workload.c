@@ -413,7 +413,7 @@ static uint64_t digest_node(uint64_t h, const struct wz_sim_nodes *s, const stru
 		h = wz_hash_u64(h, (uint64_t)d->compute_milli);
 		h = wz_hash_u64(
 		        h, (uint64_t)d->link_domain << 32 | (uint64_t)d->partition << 16 | (uint64_t)d->health);
-		h = wz_hash_u64(h, (uint64_t)d->numa << 8 | d->pcie);
+		h = wz_hash_u64(h, (uint64_t)d->card << 16 | (uint64_t)d->numa << 8 | d->pcie);
 	}
 	for (uint32_t i = 0; i < n->n_labels; i++) {
 		h = wz_hash_str(h, n->label[i].key);

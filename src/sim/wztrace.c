@@ -356,7 +356,7 @@ static const char *const health_words[] = {
 /* One "key=value" of a device. */
 static int set_device_part(struct reader *r, struct wz_device_facts *d, struct wz_str part)
 {
-	static const char expected[] = "mem=, compute=, domain=, numa=, pcie=, partition= or health=";
+	static const char expected[] = "mem=, compute=, domain=, numa=, pcie=, partition=, card= or health=";
 	struct wz_str v = part, key = wz_str_split(&v, '=');
 	uint64_t n = 0;
 	int rc = 0;
@@ -381,6 +381,9 @@ static int set_device_part(struct reader *r, struct wz_device_facts *d, struct w
 	} else if (wz_str_eq(key, WZ_STR("partition"))) {
 		rc = get_number(r, v, "partition", UINT16_MAX, &n);
 		d->partition = (uint16_t)n;
+	} else if (wz_str_eq(key, WZ_STR("card"))) {
+		rc = get_number(r, v, "card", UINT8_MAX, &n);
+		d->card = (uint8_t)n;
 	} else if (wz_str_eq(key, WZ_STR("health"))) {
 		for (n = 0; n < WZ_ARRAY_LEN(health_words) && !wz_str_eq(v, wz_str(health_words[n])); n++)
 			;
@@ -881,7 +884,7 @@ static bool same_device(const struct wz_device_facts *a, const struct wz_device_
 {
 	return a->model.v == b->model.v && a->mem_bytes == b->mem_bytes && a->compute_milli == b->compute_milli &&
 	       a->link_domain == b->link_domain && a->numa == b->numa && a->pcie == b->pcie &&
-	       a->health == b->health && a->partition == b->partition;
+	       a->health == b->health && a->partition == b->partition && a->card == b->card;
 }
 
 static void write_devices(struct wz_buf *b, const struct wz_sim_nodes *nodes, const struct wz_ev_node *n)
@@ -908,6 +911,7 @@ static void write_devices(struct wz_buf *b, const struct wz_sim_nodes *nodes, co
 		add_part(b, ",numa=", d->numa);
 		add_part(b, ",pcie=", d->pcie);
 		add_part(b, ",partition=", d->partition);
+		add_part(b, ",card=", d->card);
 		if (d->health != WZ_HEALTH_OK) {
 			wz_buf_addz(b, ",health=");
 			wz_buf_addz(b, health_words[d->health]);

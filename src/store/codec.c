@@ -48,6 +48,7 @@ static const struct field node_joined[] = {F("node", T_U32, node.node), F("name"
         F("mem", T_I64, node.mem_bytes), F("max_tasks", T_U32, node.max_tasks),
         F("count_only", T_BOOL, node.count_only), F("devices", T_DEVICES, node), F("labels", T_LABELS, node), {0}};
 static const struct field nothing[] = {{0}};
+static const struct field ruled[] = {F("name", T_STR, rules.name), F("rules", T_STR, rules.text), {0}};
 static const struct field named[] = {F("name", T_STR, named.name), {0}};
 static const struct field node_left[] = {F("node", T_U32, left.node), {0}};
 static const struct field node_ready[] = {
@@ -59,7 +60,8 @@ static const struct field telemetry[] = {F("node", T_U32, telemetry.node), F("in
         F("temp_c", T_U8, telemetry.temp_c), {0}};
 static const struct field submitted[] = {F("job", T_U64, submit.job), F("user", T_STR, submit.user),
         F("queue", T_STR, submit.queue), F("priority", T_I32, submit.priority),
-        F("profile", T_PROFILE, submit.profile), F("held", T_BOOL, submit.held), {0}};
+        F("profile", T_PROFILE, submit.profile), F("held", T_BOOL, submit.held), F("p50", T_U64, submit.p50_us),
+        F("p80", T_U64, submit.p80_us), F("p95", T_U64, submit.p95_us), {0}};
 static const struct field edited[] = {
         F("job", T_U64, edit.job), F("priority", T_I32, edit.priority), F("profile", T_PROFILE, edit.profile), {0}};
 static const struct field job[] = {F("job", T_U64, job.job), {0}};
@@ -98,9 +100,9 @@ static const struct field *const event_fields[] = {
         [WZ_EV_EFFECT_REFUSED] = refused,
         [WZ_EV_POLICY_SET] = policy,
         [WZ_EV_WORKLOAD_STATED] = workload,
-        [WZ_EV_QUEUE_SET] = named,
+        [WZ_EV_QUEUE_SET] = ruled,
         [WZ_EV_QUEUE_REMOVED] = named,
-        [WZ_EV_RESERVATION_SET] = named,
+        [WZ_EV_RESERVATION_SET] = ruled,
         [WZ_EV_RESERVATION_REMOVED] = named,
         [WZ_EV_OFFER_SET] = named,
         [WZ_EV_OFFER_REMOVED] = named,
@@ -123,7 +125,8 @@ static const struct wz_place no_place; /* of all kinds but START: zeroed, as `de
 	}
 static const struct field facts_fields[] = {D("model", T_MODEL, model), D("mem", T_I64, mem_bytes),
         D("milli", T_I32, compute_milli), D("link", T_U16, link_domain), D("numa", T_U8, numa),
-        D("pcie", T_U8, pcie), D("health", T_U8, health), D("partition", T_U16, partition), {0}};
+        D("pcie", T_U8, pcie), D("health", T_U8, health), D("partition", T_U16, partition), D("card", T_U8, card),
+        {0}};
 
 #define P(key, type, member) \
 	{ \

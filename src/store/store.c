@@ -129,18 +129,20 @@ static int take_lock(struct wz_store *s, struct wz_err *err)
 }
 
 /* Space that is given back when the disk is full, so that what runs can still be recorded. */
-void wz_reserve_make(struct wz_store *s)
+bool wz_reserve_make(struct wz_store *s)
 {
 	char *path = join(s->dir, "reserve");
 	off_t size = (off_t)s->o.reserve_mib << 20;
 	struct stat st;
 	int fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
+	bool made = fd >= 0 && ((fstat(fd, &st) == 0 && st.st_size >= size) || posix_fallocate(fd, 0, size) == 0);
 
-	if (fd >= 0 && (fstat(fd, &st) < 0 || st.st_size < size) && posix_fallocate(fd, 0, size) != 0)
+	if (fd >= 0 && !made)
 		(void)unlink(path);
 	if (fd >= 0)
 		(void)close(fd);
 	free(path);
+	return made;
 }
 
 /* Makes the log as long as it gets between two checkpoints, with zeros, which SQLite reads as the end of the log: a sync after
@@ -180,7 +182,7 @@ static int open_files(struct wz_store *s, struct wz_err *err)
 	if (r == 0 && !s->o.read_only)
 		r = take_lock(s, err);
 	if (r == 0 && !s->o.read_only) {
-		wz_reserve_make(s);
+		(void)wz_reserve_make(s);
 		r = wz_db_open(s->path, s->o.vfs, false, &s->wr, err);
 		if (r == 0)
 			r = wz_db_migrate(s->wr, s->version, err);
@@ -314,6 +316,9 @@ int wz_store_ready(const struct wz_store *s, struct wz_err *err)
 		r = s->status.error.code;
 		if (err)
 			*err = s->status.error;
+	} else if (s->status.reserve_used) { /* what is left is for what runs */
+		r = wz_err_set(
+		        err, -ENOSPC, "DiskFull", WZ_STR("the disk is full; new work is taken when there is room"));
 	} else if (s->queued_bytes > s->o.queue_max_bytes) {
 		r = wz_err_set(err, -EAGAIN, "StoreBusy", WZ_STR("the disk does not keep up; try again"));
 	}

@@ -124,6 +124,6 @@ void *wz_writer_main(void *store);
 int wz_writer_prepare(struct wz_store *s, struct wz_err *err);
 void wz_writer_release(struct wz_store *s);
 void wz_node_free(struct wz_node_ *n);
-void wz_reserve_make(struct wz_store *s);
+bool wz_reserve_make(struct wz_store *s);
 
 #endif

@@ -295,10 +295,26 @@ static bool snapshot_in(const struct wz_node_ *n)
 	return false;
 }
 
+static bool reserve_is_due(struct wz_store *s)
+{
+	(void)pthread_mutex_lock(&s->lock);
+	bool due = s->status.reserve_used && !s->status.failing;
+	(void)pthread_mutex_unlock(&s->lock);
+	return due;
+}
+
+/* The reserve comes back as soon as there is room, and new work with it. */
+static void reserve_again(struct wz_store *s)
+{
+	if (!reserve_is_due(s) || !wz_reserve_make(s))
+		return;
+	(void)pthread_mutex_lock(&s->lock);
+	s->status.reserve_used = false;
+	(void)pthread_mutex_unlock(&s->lock);
+}
+
 static void care(struct wz_store *s, int *pages, bool snapshot)
 {
-	bool back;
-
 	if (snapshot && wz_sql_u64(s->wr, "SELECT CASE WHEN count(*) > 1 THEN min(seq) ELSE 0 END FROM snapshots",
 	                        &s->trim_to, NULL) < 0)
 		s->trim_to = 0;
@@ -306,12 +322,21 @@ static void care(struct wz_store *s, int *pages, bool snapshot)
 		checkpoint(s, false);
 		*pages = 0;
 	}
-	(void)pthread_mutex_lock(&s->lock);
-	back = s->status.reserve_used && !s->status.failing;
-	s->status.reserve_used = s->status.reserve_used && !back;
-	(void)pthread_mutex_unlock(&s->lock);
-	if (back)
-		wz_reserve_make(s);
+	reserve_again(s);
+}
+
+/* With the lock held: until there is something to do; while the reserve is away, a second at most. */
+static void wait_for_work(struct wz_store *s)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_sec++;
+	while (!s->queue && !s->closing && !s->trim_to)
+		if (!s->status.reserve_used)
+			(void)pthread_cond_wait(&s->work, &s->lock);
+		else if (pthread_cond_timedwait(&s->work, &s->lock, &t) == ETIMEDOUT)
+			break;
 }
 
 void *wz_writer_main(void *store)
@@ -327,8 +352,7 @@ void *wz_writer_main(void *store)
 		bool closing, snapshot;
 		int r = given_up;
 		(void)pthread_mutex_lock(&s->lock);
-		while (!s->queue && !s->closing && !s->trim_to)
-			(void)pthread_cond_wait(&s->work, &s->lock);
+		wait_for_work(s);
 		group = take_group(s);
 		closing = s->closing;
 		(void)pthread_mutex_unlock(&s->lock);
@@ -336,6 +360,7 @@ void *wz_writer_main(void *store)
 			break;
 		if (!group) {
 			(void)trim(s);
+			reserve_again(s);
 			continue;
 		}
 		snapshot = snapshot_in(group);

@@ -1024,9 +1024,9 @@ static void test_rules(void)
 	        kind++) { /* kinds that later rooms decide on are carried; others are refused */
 		bool carried = kind == WZ_EV_SITE_JOINED || kind == WZ_EV_SITE_LEFT ||
 		               kind == WZ_EV_TASK_REPORTED ||
-		               (kind >= WZ_EV_QUEUE_SET && kind <= WZ_EV_REPACK_ASKED);
+		               (kind >= WZ_EV_OFFER_SET && kind <= WZ_EV_REPACK_ASKED);
 		bool known = carried || kind == 1 || kind == 2 || (kind >= 12 && kind <= 16) ||
-		             (kind >= 30 && kind <= 37) || kind == 50 || kind == 51 || kind == 60 || kind == 61;
+		             (kind >= 30 && kind <= 37) || kind == 50 || kind == 51 || (kind >= 60 && kind <= 65);
 		if (known && !carried)
 			continue;
 		before = wz_core_digest(w.c);

@@ -138,7 +138,7 @@ static void test_error_texts(void)
 	        "gpu-type=h100,rtx3091\n"
 	        "              ^");
 	expect_error("colour=red",
-	        "no key \"colour\"; the keys are gpus, gpu-share, gpu-mem, gpu-mem-total, cu, gpu-type, "
+	        "no key \"colour\"; the keys are gpus, gpu-share, gpu-mem, gpu-mem-total, cu, gpu-type, gpu-mig, "
 	        "link, free, bw, util, cpus, mem, time, tasks, kind, preempt\n"
 	        "colour=red\n"
 	        "^");
@@ -256,7 +256,7 @@ static void test_declared_model(void)
 
 static void test_keys(void)
 {
-	tap_eq_i64(wz_profile_keys_n, 16, "keys");
+	tap_eq_i64(wz_profile_keys_n, 17, "keys");
 	for (unsigned i = 0; i < wz_profile_keys_n; i++) {
 		tap_ok(wz_profile_keys[i].name[0] && wz_profile_keys[i].value[0] && wz_profile_keys[i].help[0],
 		        "key %u", i);

@@ -29,6 +29,7 @@ struct dev {
 	uint8_t numa, pcie, health;
 	int32_t milli; /* 0: 1000 */
 	uint16_t partition;
+	uint8_t card;
 };
 
 static inline void world_check(struct world *w)
@@ -91,7 +92,7 @@ static inline struct wz_device_facts world_facts(struct world *w, const struct d
 	int64_t mem = d->mem ? d->mem : (int64_t)wz_core_catalogue(w->c)->model[m.v].mem_bytes;
 	return (struct wz_device_facts){.model = m, .mem_bytes = mem < 0 ? 0 : mem,
 		.compute_milli = d->milli ? d->milli : WZ_WHOLE, .link_domain = d->link, .numa = d->numa, .pcie = d->pcie,
-		.health = d->health, .partition = d->partition};
+		.health = d->health, .partition = d->partition, .card = d->card};
 }
 
 /* A node with the devices given, 64 CPUs and 256 Gi unless *like says otherwise. */

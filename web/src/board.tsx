@@ -6,7 +6,7 @@ import { bytes, count, duration, moment, t } from './i18n';
 import { Finder, layoutOf, type Layout, type Tile } from './layout';
 import { hueOf, keyOf, paint, type ColourBy, type Style } from './paint';
 import { go, StateWord, Table } from './parts';
-import { look, useStore } from './store';
+import { look, nowUs, useStore } from './store';
 
 export function useDark(): boolean {
   const media = useMemo(() => matchMedia('(prefers-color-scheme: dark)'), []);
@@ -171,7 +171,7 @@ function Legend({ board, colourBy }: { board: Board; colourBy: ColourBy }) {
 }
 
 function Strip({ board }: { board: Board }) {
-  const { info } = useStore();
+  const { info, at } = useStore();
   let all = 0, busy = 0, idle = 0, broken = 0, fragment = 0, free = 0;
   for (const n of board.nodes) for (const d of n.devices) {
     all++;
@@ -185,7 +185,7 @@ function Strip({ board }: { board: Board }) {
   const facts: [string, string, string?][] = [
     [t('devices'), count(all)], [t('busy'), count(busy)], [t('idle but held'), count(idle), idle ? 'warn' : ''], [t('broken'), count(broken), broken ? 'bad' : ''],
     [t('running'), count(running)], [t('waiting'), count(waiting)],
-    [t('oldest wait'), oldest < Infinity ? duration((info?.now_us ?? board.at_us) - oldest) : '—'],
+    [t('oldest wait'), oldest < Infinity ? duration((at === null && info ? nowUs() : board.at_us) - oldest) : '—'],
     [t('free'), (free / 1000).toFixed(1)], [t('fragments'), (fragment / 1000).toFixed(1), fragment ? 'warn' : ''],
   ];
   return <dl class="strip">{facts.map(([k, v, c]) => <div class={c}><dt>{k}</dt><dd>{v}</dd></div>)}</dl>;

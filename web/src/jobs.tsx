@@ -3,8 +3,8 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ask, type Attempt, type Job, type Why } from './api';
 import { count, duration, moment, t } from './i18n';
-import { Confirm, go, Problem, StateWord, Table, useAsk } from './parts';
-import { useStore } from './store';
+import { Confirm, Dialog, go, Problem, StateWord, Table, useAsk } from './parts';
+import { nowUs, useStore } from './store';
 
 export function QueueView() {
   const { info } = useStore();
@@ -15,7 +15,7 @@ export function QueueView() {
     const words = query.toLowerCase().split(/\s+/).filter(Boolean);
     return (data?.jobs ?? []).filter((j) => words.every((w) => `#${j.id} ${j.name ?? ''} ${j.user} ${j.queue ?? ''} ${j.state} ${j.profile}`.toLowerCase().includes(w)));
   }, [data, query]);
-  const now = info?.now_us ?? Date.now() * 1000;
+  const now = info ? nowUs() : Date.now() * 1000;
   return (
     <>
       <h1>{t('Queue')}</h1>
@@ -126,7 +126,7 @@ function LogPanel({ job }: { job: Job }) {
 function Attempts({ job }: { job: Job }) {
   const { data } = useAsk<{ attempts: Attempt[] }>(`/v1/jobs/${job.id}/attempts`);
   const { info } = useStore();
-  const now = info?.now_us ?? Date.now() * 1000;
+  const now = info ? nowUs() : Date.now() * 1000;
   const list = data?.attempts ?? [];
   const from = job.submit_us, to = Math.max(from + 1, ...list.map((a) => a.end_us || now), job.end_us || 0);
   const pct = (us: number) => `${((us - from) / (to - from)) * 100}%`;
@@ -159,16 +159,14 @@ function Resubmit({ job, onClose }: { job: Job; onClose: () => void }) {
     } catch (e) { setError((e as Error).message); }
   };
   return (
-    <div class="veil" onKeyDown={(e) => e.key === 'Escape' && onClose()}>
-      <div class="dialog" role="dialog" aria-modal="true" aria-label={t('Resubmit with edits')}>
+    <Dialog label={t('Resubmit with edits')} onClose={onClose}>
         <h2>{t('Resubmit with edits')}</h2>
         <label>{t('Name')} <input value={name} onInput={(e) => setName(e.currentTarget.value)} /></label>
         <label>{t('Profile')} <input value={profile} onInput={(e) => setProfile(e.currentTarget.value)} /></label>
         <label>{t('Command')} <textarea rows={5} value={argv} onInput={(e) => setArgv(e.currentTarget.value)} /></label>
         <Problem error={error} />
         <div class="actions"><button class="primary" onClick={() => void send()}>{t('Submit')}</button><button onClick={onClose}>{t('Close')}</button></div>
-      </div>
-    </div>
+    </Dialog>
   );
 }
 

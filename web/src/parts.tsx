@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small parts that several views share.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, ask } from './api';
 import { t } from './i18n';
 import { useStore } from './store';
@@ -10,14 +10,23 @@ import { useStore } from './store';
 export function useAsk<T>(path: string | null, every = true): { data: T | null; error: string; missing: boolean } {
   const { changes } = useStore();
   const [got, put] = useState<{ path: string | null; data: T | null; error: string; missing: boolean }>({ path: null, data: null, error: '', missing: false });
+  // One request at a time: a change during one asks once more after it, so that a slow answer is never thrown away.
+  const now = useRef<{ path: string | null; busy: boolean; again: boolean; stop: AbortController }>({ path: null, busy: false, again: false, stop: new AbortController() });
   useEffect(() => {
-    if (!path) return;
-    const c = new AbortController();
-    ask<T>(path, 'GET', undefined, c.signal).then(
-      (data) => put({ path, data, error: '', missing: false }),
-      (e) => { if (!c.signal.aborted) put((p) => ({ path, data: p.path === path ? p.data : null, error: e.message, missing: e instanceof ApiError && (e.status === 501 || e.reason === 'NoSuchPath') })); });
-    return () => c.abort();
+    const x = now.current;
+    if (x.path !== path) { x.stop.abort(); now.current = { path, busy: false, again: false, stop: new AbortController() }; }
+    const mine = now.current;
+    const run = () => {
+      if (!path || mine !== now.current) return;
+      mine.busy = true; mine.again = false;
+      ask<T>(path, 'GET', undefined, mine.stop.signal).then(
+        (data) => put({ path, data, error: '', missing: false }),
+        (e) => { if (!mine.stop.signal.aborted) put((p) => ({ path, data: p.path === path ? p.data : null, error: e.message, missing: e instanceof ApiError && (e.status === 501 || e.reason === 'NoSuchPath') })); })
+        .finally(() => { mine.busy = false; if (mine.again) run(); });
+    };
+    if (mine.busy) mine.again = true; else run();
   }, [path, every ? changes : 0]);
+  useEffect(() => () => now.current.stop.abort(), []);
   return got.path === path ? got : { data: null, error: '', missing: false };
 }
 
@@ -65,16 +74,29 @@ export function Table<T>({ rows, columns, rowKey, onOpen, caption, height }: {
   );
 }
 
-export function Confirm({ text, onYes, onNo }: { text: string; onYes: () => void; onNo: () => void }) {
-  const yes = useRef<HTMLButtonElement>(null);
-  useEffect(() => yes.current?.focus(), []);
+/** A question above the page; Escape and a click beside it are no. */
+export function Dialog({ label, alert, onClose, children }: { label: string; alert?: boolean; onClose: () => void; children: ComponentChildren }) {
+  const box = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const before = document.activeElement as HTMLElement | null;
+    const key = (e: KeyboardEvent) => { if (e.key === 'Escape') onClose(); };
+    addEventListener('keydown', key);
+    (box.current?.querySelector('button, input, textarea') as HTMLElement | null)?.focus();
+    return () => { removeEventListener('keydown', key); before?.focus(); };
+  }, []);
   return (
-    <div class="veil" onClick={onNo} onKeyDown={(e) => e.key === 'Escape' && onNo()}>
-      <div class="dialog" role="alertdialog" aria-modal="true" aria-label={text} onClick={(e) => e.stopPropagation()}>
-        <p>{text}</p>
-        <div class="actions"><button ref={yes} class="primary" onClick={onYes}>{t('Yes')}</button><button onClick={onNo}>{t('No')}</button></div>
-      </div>
+    <div class="veil" onClick={onClose}>
+      <div class="dialog" ref={box} role={alert ? 'alertdialog' : 'dialog'} aria-modal="true" aria-label={label} onClick={(e) => e.stopPropagation()}>{children}</div>
     </div>
+  );
+}
+
+export function Confirm({ text, onYes, onNo }: { text: string; onYes: () => void; onNo: () => void }) {
+  return (
+    <Dialog label={text} alert onClose={onNo}>
+      <p>{text}</p>
+      <div class="actions"><button class="primary" onClick={onYes}>{t('Yes')}</button><button onClick={onNo}>{t('No')}</button></div>
+    </Dialog>
   );
 }
 

@@ -24,6 +24,10 @@ export function set(part: Partial<State>) {
 }
 export function get(): Readonly<State> { return state; }
 
+/** The daemon's clock, as far as we know it, in microseconds. */
+let skew = 0;
+export function nowUs(): number { return Date.now() * 1000 + skew; }
+
 /** Draws the component again whenever the state changes. */
 export function useStore(): Readonly<State> {
   const [, draw] = useState(0);
@@ -40,6 +44,7 @@ async function refresh() {
   busy = true;
   try {
     const [board, info] = await Promise.all([state.at === null ? ask<Board>('/v1/board') : null, ask<Info>('/v1/info')]);
+    skew = info.now_us - Date.now() * 1000;
     set({ ...(board && state.at === null ? { board } : {}), info, changes: state.changes + 1, error: '', live: true });
   } catch (e) {
     if (e instanceof ApiError && e.status === 401) { end(); set({ login: true, who: null }); }

@@ -6,7 +6,7 @@ import { useDark } from './board';
 import { duration, moment, t } from './i18n';
 import { hueOf } from './paint';
 import { go, Problem, StateWord, Table, useAsk } from './parts';
-import { look, useStore } from './store';
+import { look, nowUs as clock, useStore } from './store';
 
 const ROW = 18, LEFT = 110, TOP = 22, HOUR = 3600e6;
 
@@ -15,16 +15,22 @@ interface Bar { span: Span; row: number }
 export function TimelineView() {
   const { info, board } = useStore();
   const dark = useDark();
-  const [back, setBack] = useState(24);
-  const nowUs = info?.now_us ?? 0;
+  const [chosen, setBack] = useState(0), [fit, setFit] = useState(24), back = chosen || fit;
+  const nowUs = info ? clock() : 0;
   // Asked for in steps of a minute, so that the list is not fetched anew with each event's own clock.
   const from = Math.floor((nowUs - back * HOUR) / 60e6) * 60e6, until = nowUs + (back * HOUR) / 2;
-  const { data, error, missing } = useAsk<{ spans: Span[] }>(nowUs ? `/v1/timeline?since_us=${from}` : null);
+  const { data, error, missing } = useAsk<{ spans: Span[] }>(nowUs ? `/v1/timeline?since_us=${Math.min(from, Math.floor((nowUs - 24 * HOUR) / 60e6) * 60e6)}` : null);
   const box = useRef<HTMLDivElement>(null), canvas = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(800);
   const [cursor, setCursor] = useState<number | null>(null);
   const [hover, setHover] = useState<{ bar: Bar; x: number; y: number } | null>(null);
   const spans = data?.spans ?? [];
+  // At first: the shortest window that shows all of the past day.
+  useEffect(() => {
+    if (!spans.length || chosen) return;
+    const oldest = Math.min(...spans.map((s) => s.start_us));
+    setFit([1, 6, 24].find((h) => clock() - oldest < h * HOUR * 0.95) ?? 24);
+  }, [!spans.length, chosen]);
   const { rows, bars, arrows } = useMemo(() => {
     const names: string[] = [];
     for (const n of board?.nodes ?? []) for (const d of n.devices) names.push(`${n.name}:${d.index}`);
