@@ -70,6 +70,36 @@ static int check_names(const struct wz_api_submit *rq, const char **f, struct wz
 	return 0;
 }
 
+/* What execve would refuse, with the stack limit that is usual (8 MiB): better now than at the start. */
+static int check_size(const struct wz_api_submit *rq, const char **f, struct wz_err *err)
+{
+	enum { STRING_MAX = 131072, ALL_MAX = 2000000 };
+	size_t all = 0;
+	for (uint32_t i = 0; i < rq->argv.n; i++) {
+		all += rq->argv.v[i].len + 9;
+		if (rq->argv.v[i].len >= STRING_MAX) {
+			*f = "argv";
+			return wz_err_set(err, -E2BIG, "TooLarge", WZ_STR("an argument is longer than 128 KiB: put it in a file"));
+		}
+	}
+	for (unsigned k = 0; k < 2; k++) {
+		const struct wz_pairs *p = k ? &rq->env_set : &rq->env;
+		for (uint32_t i = 0; i < p->n; i++) {
+			size_t one = p->v[i].key.len + p->v[i].value.len + 10;
+			all += k || rq->env_all ? one : 0;
+			if ((k || rq->env_all) && one >= STRING_MAX) {
+				*f = k ? "env_set" : "env";
+				return wz_err_set(err, -E2BIG, "TooLarge", WZ_STR("the variable "), p->v[i].key,
+				        WZ_STR(" is longer than 128 KiB"));
+			}
+		}
+	}
+	*f = "argv";
+	return all > ALL_MAX ? wz_err_set(err, -E2BIG, "TooLarge",
+	                               WZ_STR("arguments and environment take more than 2000000 bytes: the kernel would not start it"))
+	                     : 0;
+}
+
 int wz_submit_check(const struct wz_api_submit *rq, struct wz_arena *a, const char **f, struct wz_err *err)
 {
 	struct wz_depend *d = wz_arena_alloc(a, WZ_DEPENDS_MAX * sizeof *d);
@@ -94,6 +124,8 @@ int wz_submit_check(const struct wz_api_submit *rq, struct wz_arena *a, const ch
 		rc = check_many(rq, a, f, err);
 	if (rc == 0)
 		rc = check_names(rq, f, err);
+	if (rc == 0)
+		rc = check_size(rq, f, err);
 	if (rc == 0 && rq->argv.n == 0 && rq->script.len == 0 && rq->lines.n == 0)
 		return bad(err, f, "argv", "a command, a script or lines are missing");
 	if (rc == 0 && rq->cwd.len && rq->cwd.ptr[0] != '/')
