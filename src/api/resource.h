@@ -58,6 +58,8 @@ struct wz_api_job {
 	struct wz_str profile; /* canonical text of spec/profile.md */
 	uint32_t tasks_min, tasks_max, tasks_running;
 	uint64_t array; /* job number of the array it belongs to; 0: none */
+	struct wz_str array_indices; /* of a list with `collapse`: all tasks that this item stands for */
+	uint32_t count; /* how many these are */
 	int64_t array_index;
 	int64_t submit_us, eligible_us, start_us, end_us, expected_start_us, deadline_us, time_limit_us;
 	uint32_t position; /* in its queue, from 1; 0: not waiting */
@@ -354,6 +356,7 @@ struct wz_api_job_query {
 	struct wz_nums ids;
 	uint64_t array; /* its tasks alone; indices: these of them */
 	struct wz_str indices, label; /* label: NAME=VALUE or NAME */
+	bool collapse; /* tasks of an array that wait are one item */
 	bool all; /* ended ones too */
 	int64_t since_us, until_us; /* of the end, for ended ones */
 	uint64_t after; /* cursor: the `next` of the page before */
@@ -462,8 +465,8 @@ struct wz_api_nothing {
 extern const struct wz_api_type wz_type_submit, wz_type_job_query, wz_type_job_ref, wz_type_job_cancel,
         wz_type_job_hold, wz_type_job_signal, wz_type_job_edit, wz_type_job_report, wz_type_job_logs,
         wz_type_node_ref, wz_type_node_drain, wz_type_device_query, wz_type_queue_set, wz_type_name_ref,
-        wz_type_reservation_set, wz_type_usage_query, wz_type_audit_query, wz_type_events_query, wz_type_snapshot_put,
-        wz_type_nothing;
+        wz_type_reservation_set, wz_type_usage_query, wz_type_audit_query, wz_type_events_query,
+        wz_type_snapshot_put, wz_type_nothing;
 extern const struct wz_api_type wz_type_board_query, wz_type_timeline_query, wz_type_session_open, wz_type_login;
 
 #endif

@@ -8,8 +8,8 @@
 #include "os/clock.h"
 
 struct args {
-	struct wz_str socket, user, state;
-	bool all, json;
+	struct wz_str socket, user, state, name, label;
+	bool all, json, tasks;
 };
 
 static const struct wz_opt opts[] = {
@@ -17,6 +17,9 @@ static const struct wz_opt opts[] = {
         {"user", 'u', WZ_OPT_STRING, "NAME", "of this user", offsetof(struct args, user), 0},
         {"state", 's', WZ_OPT_STRING, "WORD,...", "RUNNING, PENDING, FAILED, waiting, active, ended, ...",
                 offsetof(struct args, state), 0},
+        {"name", 0, WZ_OPT_STRING, "NAME", "of this name", offsetof(struct args, name), 0},
+        {"label", 'l', WZ_OPT_STRING, "NAME[=VALUE]", "with this label", offsetof(struct args, label), 0},
+        {"tasks", 0, WZ_OPT_FLAG, NULL, "each task of an array by itself", offsetof(struct args, tasks), 0},
         {"json", 0, WZ_OPT_FLAG, NULL, "one JSON document", offsetof(struct args, json), 0},
         WZ_DAEMON_OPT(struct args),
         WZ_OPT_END,
@@ -33,11 +36,31 @@ static void age(struct wz_table *t, const json_t *j)
 	wz_table_add(t, wz_buf_str(&b));
 }
 
+/* 17; of an array 17_3, and 17_[4-99] for those that wait */
+static void number(struct wz_table *t, const json_t *j)
+{
+	char text[64];
+	struct wz_buf b;
+	struct wz_str all = wz_daemon_text(j, "array_indices");
+	int64_t array = wz_daemon_int(j, "array");
+	wz_buf_init_fixed(&b, text, sizeof text);
+	wz_buf_add_i64(&b, array ? array : wz_daemon_int(j, "id"));
+	if (array && all.len) {
+		wz_buf_addz(&b, "_[");
+		wz_buf_add(&b, all.len > 24 ? (struct wz_str){all.ptr, 24} : all);
+		wz_buf_addz(&b, all.len > 24 ? "...]" : "]");
+	} else if (array) {
+		wz_buf_addc(&b, '_');
+		wz_buf_add_i64(&b, wz_daemon_int(j, "array_index"));
+	}
+	wz_table_add(t, wz_buf_str(&b));
+}
+
 static void row(struct wz_table *t, const json_t *j)
 {
 	struct wz_str reason = wz_daemon_text(j, "reason"), text = wz_daemon_text(j, "reason_text");
 	struct wz_num n;
-	wz_table_add_u64(t, (uint64_t)wz_daemon_int(j, "id"));
+	number(t, j);
 	wz_table_add(t, wz_daemon_text(j, "name"));
 	wz_table_add(t, wz_daemon_text(j, "user"));
 	wz_table_add(t, wz_daemon_text(j, "state"));
@@ -83,6 +106,10 @@ static int ps_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **a
 	wz_buf_addz(&path, a.all ? "/v1/jobs?all=true" : "/v1/jobs?all=false");
 	query(&path, "user", a.user);
 	query(&path, "state", a.state);
+	query(&path, "name", a.name);
+	query(&path, "label", a.label);
+	if (!a.tasks && !a.json)
+		wz_buf_addz(&path, "&collapse=true");
 	int code = wz_daemon_open(&d, cli, a.socket);
 	if (code == 0)
 		code = wz_daemon_get(&d, wz_buf_z(&path), a.json, &root);
@@ -147,7 +174,8 @@ static void line(struct wz_buf *b, const char *name, const json_t *v)
 static int show_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
 {
 	static const char *const plain[] = {"id", "name", "user", "state", "reason", "reason_text", "priority",
-	        "profile", "queue", "attempt", "exit_code", "exit_signal", "argv", "cwd", "comment"};
+	        "profile", "queue", "array", "array_index", "params", "labels", "after", "attempt", "retries",
+	        "exit_code", "exit_signal", "argv", "cwd", "comment"};
 	static const char *const of_task[] = {"state", "node", "devices", "pid", "exit_code", "exit_signal"};
 	struct show_args a = {.json = false};
 	struct wz_daemon d;
@@ -158,10 +186,11 @@ static int show_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char *
 	int n = wz_cli_opts(v, &a, argc, argv);
 	if (n != 1)
 		return n < 0 ? WZ_EXIT_USAGE : wz_cli_usage(v, "one job number is expected");
-	if (wz_daemon_number(v, argv[0], &job))
-		return WZ_EXIT_USAGE;
-	(void)snprintf(path, sizeof path, "/v1/jobs/%llu", (unsigned long long)job);
 	int code = wz_daemon_open(&d, cli, a.socket);
+	if (code == 0)
+		code = wz_daemon_job(&d, v, argv[0], &job);
+	if (code == 0)
+		(void)snprintf(path, sizeof path, "/v1/jobs/%llu", (unsigned long long)job);
 	if (code == 0)
 		code = wz_daemon_get(&d, path, a.json, &j);
 	if (code == 0 && j) {

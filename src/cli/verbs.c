@@ -12,6 +12,7 @@ static const struct wz_verb *const verbs[] = {
         &wz_verb_cancel,
         &wz_verb_hold,
         &wz_verb_release,
+        &wz_verb_edit,
         &wz_verb_signal,
         &wz_verb_wait,
         &wz_verb_nodes,

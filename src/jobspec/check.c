@@ -55,14 +55,17 @@ static int check_many(const struct wz_api_submit *rq, struct wz_arena *a, const 
 static int check_names(const struct wz_api_submit *rq, const char **f, struct wz_err *err)
 {
 	for (uint32_t i = 0; i < rq->labels.n; i++)
-		if (rq->labels.v[i].key.len == 0 || rq->labels.v[i].key.len > 128 || rq->labels.v[i].value.len > 1024 ||
+		if (rq->labels.v[i].key.len == 0 || rq->labels.v[i].key.len > 128 ||
+		        rq->labels.v[i].value.len > 1024 ||
 		        memchr(rq->labels.v[i].key.ptr, '=', rq->labels.v[i].key.len))
-			return bad(err, f, "labels", "a label is a name of at most 128 bytes without '=' and at most 1024 bytes");
+			return bad(err, f, "labels",
+			        "a label is a name of at most 128 bytes without '=' and at most 1024 bytes");
 	for (uint32_t i = 0; i < rq->secrets.n; i++)
 		if (!wz_param_name_ok(rq->secrets.v[i].key) || rq->secrets.v[i].value.len > 65536)
 			return bad(err, f, "secrets", "a secret has the name of a variable, and at most 64 KiB");
 	for (uint32_t i = 0; i < rq->env_set.n; i++)
-		if (rq->env_set.v[i].key.len == 0 || memchr(rq->env_set.v[i].key.ptr, '=', rq->env_set.v[i].key.len))
+		if (rq->env_set.v[i].key.len == 0 ||
+		        memchr(rq->env_set.v[i].key.ptr, '=', rq->env_set.v[i].key.len))
 			return bad(err, f, "env_set", "a variable needs a name without '='");
 	for (uint32_t i = 0; i < rq->name.len; i++)
 		if ((unsigned char)rq->name.ptr[i] < ' ' || rq->name.ptr[i] == 127)
@@ -79,7 +82,8 @@ static int check_size(const struct wz_api_submit *rq, const char **f, struct wz_
 		all += rq->argv.v[i].len + 9;
 		if (rq->argv.v[i].len >= STRING_MAX) {
 			*f = "argv";
-			return wz_err_set(err, -E2BIG, "TooLarge", WZ_STR("an argument is longer than 128 KiB: put it in a file"));
+			return wz_err_set(err, -E2BIG, "TooLarge",
+			        WZ_STR("an argument is longer than 128 KiB: put it in a file"));
 		}
 	}
 	for (unsigned k = 0; k < 2; k++) {
@@ -96,7 +100,8 @@ static int check_size(const struct wz_api_submit *rq, const char **f, struct wz_
 	}
 	*f = "argv";
 	return all > ALL_MAX ? wz_err_set(err, -E2BIG, "TooLarge",
-	                               WZ_STR("arguments and environment take more than 2000000 bytes: the kernel would not start it"))
+	                               WZ_STR("arguments and environment take more than 2000000 bytes: the kernel "
+	                                      "would not start it"))
 	                     : 0;
 }
 
@@ -111,7 +116,8 @@ int wz_submit_check(const struct wz_api_submit *rq, struct wz_arena *a, const ch
 		*f = "after";
 		rc = wz_depend_parse(rq->after.v[i], d, WZ_DEPENDS_MAX, &n, err);
 		if (rc == 0 && rq->after.n > 1 && d[n - 1].any)
-			return bad(err, f, "after", "'?' joins the items of one text; several texts must all be met");
+			return bad(
+			        err, f, "after", "'?' joins the items of one text; several texts must all be met");
 	}
 	if (rc == 0 && rq->on_dep_fail.len && !wz_str_eq(rq->on_dep_fail, WZ_STR("cancel")) &&
 	        !wz_str_eq(rq->on_dep_fail, WZ_STR("hold")) && !wz_str_eq(rq->on_dep_fail, WZ_STR("run")))

@@ -8,7 +8,8 @@ static const char *const words[] = {"after", "afterok", "afternotok", "afterany"
 
 static int bad(struct wz_str item, struct wz_err *err, const char *why)
 {
-	return wz_err_set(err, -EINVAL, "BadDependency", WZ_STR("dependency \""), item, WZ_STR("\": "), wz_str(why));
+	return wz_err_set(
+	        err, -EINVAL, "BadDependency", WZ_STR("dependency \""), item, WZ_STR("\": "), wz_str(why));
 }
 
 static int kind_of(struct wz_str word, struct wz_str item, uint8_t *ret, struct wz_err *err)
@@ -24,7 +25,8 @@ static int kind_of(struct wz_str word, struct wz_str item, uint8_t *ret, struct 
 	}
 	return wz_err_set(err, -EINVAL, "BadDependency", WZ_STR("dependency \""), item,
 	        WZ_STR("\": expected after, afterok, afternotok, afterany, aftercorr or singleton"),
-	        near.best.len ? WZ_STR("; did you mean ") : WZ_STR(""), near.best, near.best.len ? WZ_STR("?") : WZ_STR(""));
+	        near.best.len ? WZ_STR("; did you mean ") : WZ_STR(""), near.best,
+	        near.best.len ? WZ_STR("?") : WZ_STR(""));
 }
 
 /* "17", "17_3", "17+5" */
@@ -63,11 +65,13 @@ int wz_depend_parse(struct wz_str text, struct wz_depend *v, uint32_t max, uint3
 			return rc;
 		if (d.kind == WZ_SINGLETON ? ids.ptr != NULL : !ids.ptr)
 			return bad(item, err,
-			        d.kind == WZ_SINGLETON ? "singleton takes no job" : "a job number is missing, such as afterok:17");
+			        d.kind == WZ_SINGLETON ? "singleton takes no job"
+			                               : "a job number is missing, such as afterok:17");
 		do {
 			struct wz_depend one = d;
 			if (d.kind != WZ_SINGLETON && target(wz_str_split(&ids, ':'), &one) < 0)
-				return bad(item, err, "expected job numbers such as 17 or 17_3 (after: 17+MINUTES)");
+				return bad(
+				        item, err, "expected job numbers such as 17 or 17_3 (after: 17+MINUTES)");
 			if (at == max)
 				return wz_err_set(err, -E2BIG, "TooManyDependencies",
 				        WZ_STR("a job can wait for 1024 others at most"));

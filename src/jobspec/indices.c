@@ -5,8 +5,8 @@
 
 static int bad(struct wz_str text, struct wz_err *err, const char *why)
 {
-	return wz_err_set(err, -EINVAL, "BadIndices", WZ_STR("\""), text, WZ_STR("\" is no set of indices: "), wz_str(why),
-	        WZ_STR("; write 0-31, 1,3,5 or 1-7:2, with %8 for at most 8 at once"));
+	return wz_err_set(err, -EINVAL, "BadIndices", WZ_STR("\""), text, WZ_STR("\" is no set of indices: "),
+	        wz_str(why), WZ_STR("; write 0-31, 1,3,5 or 1-7:2, with %8 for at most 8 at once"));
 }
 
 static int number(struct wz_str s, uint32_t *ret)

@@ -75,10 +75,12 @@ void wz_jobspec_init(struct wz_jobspec *j, struct wz_arena *a, const struct wz_c
 	X("hold", 'H', NULL, "wait for wz release") \
 	X("begin", 'b', "TIME", "not before: 18:00, now+2h, 2026-12-24T18:00") \
 	X("deadline", 0, "TIME", "not after: ended then, refused when it cannot be met") \
-	X("after", 'd', "WHAT", "afterok:17, afterany:17_3, after:17+5, aftercorr:17, singleton; ',' all, '?' any") \
+	X("after", 'd', "WHAT", \
+	        "afterok:17, afterany:17_3, after:17+5, aftercorr:17, singleton; ',' all, '?' any") \
 	X("on-dep-fail", 0, "cancel|hold|run", "when a dependency can no longer be met") \
 	X("array", 'a', "SET", "one task for each index: 0-31, 1,3,5, 1-7:2, with %8 at most 8 at once") \
-	X("sweep", 0, "NAME=A,B|A..B", "one task for each value, {NAME} in the command; several: all combinations") \
+	X("sweep", 0, "NAME=A,B|A..B", \
+	        "one task for each value, {NAME} in the command; several: all combinations") \
 	X("lines", 0, "FILE", "one task for each line, {line} in the command; without one the line is it") \
 	X("throttle", 0, "N", "tasks of an array that may run at once") \
 	X("retries", 0, "N", "attempts after the first one failed") \

@@ -118,7 +118,8 @@ void wz_params_expand(struct wz_str text, struct wz_str params, struct wz_buf *b
 		const char *close = text.ptr[open] == '{' ? memchr(text.ptr + open, '}', text.len - open) : NULL;
 		struct wz_str value;
 		if (close &&
-		        find(params, (struct wz_str){text.ptr + open + 1, (size_t)(close - text.ptr) - open - 1}, &value)) {
+		        find(params, (struct wz_str){text.ptr + open + 1, (size_t)(close - text.ptr) - open - 1},
+		                &value)) {
 			wz_buf_add(b, value);
 			i = (size_t)(close - text.ptr) + 1;
 		} else {

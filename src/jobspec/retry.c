@@ -7,8 +7,9 @@
 static const struct {
 	const char *word;
 	enum wz_end end;
-} ends[] = {{"FAILED", WZ_END_FAILED}, {"OOM", WZ_END_OOM}, {"TIMEOUT", WZ_END_TIMEOUT}, {"NODE_LOST", WZ_END_NODE_LOST},
-        {"DEVICE_LOST", WZ_END_DEVICE_LOST}, {"LAUNCH_FAILED", WZ_END_LAUNCH_FAILED},
+} ends[] = {{"FAILED", WZ_END_FAILED}, {"OOM", WZ_END_OOM}, {"TIMEOUT", WZ_END_TIMEOUT},
+        {"NODE_LOST", WZ_END_NODE_LOST}, {"DEVICE_LOST", WZ_END_DEVICE_LOST},
+        {"LAUNCH_FAILED", WZ_END_LAUNCH_FAILED},
         /* other people's words */
         {"NODE_FAIL", WZ_END_NODE_LOST}, {"OUT_OF_MEMORY", WZ_END_OOM}, {"PREEMPTED", WZ_END_PREEMPTED}};
 
@@ -51,8 +52,10 @@ int wz_retry_parse(struct wz_str text, struct wz_retry_rule *ret, struct wz_err 
 		return 0;
 	}
 	return wz_err_set(err, -EINVAL, "BadRetry", WZ_STR("\""), text,
-	        WZ_STR("\": expected exit:N, signal:N, FAILED, OOM, TIMEOUT, NODE_LOST, DEVICE_LOST or LAUNCH_FAILED"),
-	        near.best.len ? WZ_STR("; did you mean ") : WZ_STR(""), near.best, near.best.len ? WZ_STR("?") : WZ_STR(""));
+	        WZ_STR("\": expected exit:N, signal:N, FAILED, OOM, TIMEOUT, NODE_LOST, DEVICE_LOST or "
+	               "LAUNCH_FAILED"),
+	        near.best.len ? WZ_STR("; did you mean ") : WZ_STR(""), near.best,
+	        near.best.len ? WZ_STR("?") : WZ_STR(""));
 }
 
 bool wz_retry_match(const struct wz_retry_rule *v, uint32_t n, enum wz_end end, int64_t exit_code, int64_t signal)
@@ -62,7 +65,9 @@ bool wz_retry_match(const struct wz_retry_rule *v, uint32_t n, enum wz_end end, 
 	if (n == 0)
 		return end != WZ_END_TIMEOUT;
 	for (uint32_t i = 0; i < n; i++) {
-		int64_t x = v[i].what == WZ_RETRY_END ? (int64_t)end : v[i].what == WZ_RETRY_EXIT ? exit_code : signal;
+		int64_t x = v[i].what == WZ_RETRY_END    ? (int64_t)end
+		            : v[i].what == WZ_RETRY_EXIT ? exit_code
+		                                         : signal;
 		if (v[i].what == WZ_RETRY_EXIT && (signal > 0 || end == WZ_END_LAUNCH_FAILED))
 			continue; /* there was no exit code */
 		if (x >= v[i].from && x <= v[i].to)

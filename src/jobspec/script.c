@@ -95,11 +95,13 @@ static int pass(struct script *s, struct wz_str text, struct wz_str mark, bool s
 		rest = wz_str_trim(line);
 		if (rest.len && rest.ptr[0] != '#')
 			break; /* the first command */
-		if (!wz_str_starts(line, mark) || (line.len > mark.len && line.ptr[mark.len] != ' ' && line.ptr[mark.len] != '\t'))
+		if (!wz_str_starts(line, mark) ||
+		        (line.len > mark.len && line.ptr[mark.len] != ' ' && line.ptr[mark.len] != '\t'))
 			continue;
 		rest = (struct wz_str){line.ptr + mark.len, line.len - mark.len};
 		if (rest.len > LINE_MAX_)
-			return placed(s, wz_err_set(s->err, -E2BIG, "TooLarge", WZ_STR("a line longer than 8192 bytes")));
+			return placed(
+			        s, wz_err_set(s->err, -E2BIG, "TooLarge", WZ_STR("a line longer than 8192 bytes")));
 		/* what follows a # is a comment, as sbatch has it */
 		for (size_t i = 1; i < rest.len; i++)
 			if (rest.ptr[i] == '#' && (rest.ptr[i - 1] == ' ' || rest.ptr[i - 1] == '\t'))

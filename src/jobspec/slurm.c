@@ -90,9 +90,12 @@ static const struct option {
         {"gpu-freq", 0, true, WARN, "the clock is not set here"},
         {"tmp", 0, true, WARN, "local disk is not counted here"},
         {"time-min", 0, true, WARN, "the limit is not shortened to fit a gap here"},
-        {"nodelist", 'w', true, REFUSE, "a job cannot be bound to nodes: say what the devices must be, such as --gpu-type"},
-        {"exclude", 'x', true, REFUSE, "a job cannot exclude nodes: say what the devices must be, such as --gpu-type"},
-        {"constraint", 'C', true, REFUSE, "features are not known here: say what the devices must be, such as --gpu-type"},
+        {"nodelist", 'w', true, REFUSE,
+                "a job cannot be bound to nodes: say what the devices must be, such as --gpu-type"},
+        {"exclude", 'x', true, REFUSE,
+                "a job cannot exclude nodes: say what the devices must be, such as --gpu-type"},
+        {"constraint", 'C', true, REFUSE,
+                "features are not known here: say what the devices must be, such as --gpu-type"},
         {"licenses", 'L', true, REFUSE, "licences are not counted here"},
         {"reservation", 0, true, REFUSE, "say who may use a reservation in the reservation"},
         {"cluster", 'M', true, REFUSE, "there is one cluster"},
@@ -121,15 +124,17 @@ bool wz_jobspec_slurm_takes_value(struct wz_str key)
 
 static int refuse(const struct option *o, struct wz_str value, const char *why, struct wz_err *err)
 {
-	return wz_err_set(err, -EOPNOTSUPP, "Untranslatable", WZ_STR("--"), wz_str(o->name), value.len ? WZ_STR("=") : WZ_STR(""),
-	        value, WZ_STR(": "), wz_str(why));
+	return wz_err_set(err, -EOPNOTSUPP, "Untranslatable", WZ_STR("--"), wz_str(o->name),
+	        value.len ? WZ_STR("=") : WZ_STR(""), value, WZ_STR(": "), wz_str(why));
 }
 
 static int warn(struct wz_jobspec *j, const struct option *o, const char *why)
 {
 	char text[300];
 	int n = snprintf(text, sizeof text, "--%s has no effect: %s", o->name, why);
-	return wz_jobspec_warn(j, (struct wz_str){text, n < 0 ? 0 : n < (int)sizeof text ? (size_t)n : sizeof text - 1});
+	return wz_jobspec_warn(j, (struct wz_str){text, n < 0                  ? 0
+	                                                : n < (int)sizeof text ? (size_t)n
+	                                                                       : sizeof text - 1});
 }
 
 static int profile(struct wz_jobspec *j, const char *key, struct wz_str value, struct wz_err *err)
@@ -203,12 +208,13 @@ int wz_jobspec_slurm(struct wz_jobspec *j, struct wz_str key, struct wz_str valu
 		wz_near_init(&near, key);
 		for (unsigned i = 0; i < WZ_ARRAY_LEN(options); i++)
 			wz_near_offer(&near, wz_str(options[i].name));
-		return wz_err_set(err, -EINVAL, "UnknownOption", WZ_STR("sbatch option \""), key, WZ_STR("\" is not known here"),
-		        near.best.len ? WZ_STR("; did you mean --") : WZ_STR(""), near.best,
-		        near.best.len ? WZ_STR("?") : WZ_STR(""));
+		return wz_err_set(err, -EINVAL, "UnknownOption", WZ_STR("sbatch option \""), key,
+		        WZ_STR("\" is not known here"), near.best.len ? WZ_STR("; did you mean --") : WZ_STR(""),
+		        near.best, near.best.len ? WZ_STR("?") : WZ_STR(""));
 	}
 	if (o->value && value.len == 0)
-		return wz_err_set(err, -EINVAL, "MissingValue", WZ_STR("--"), wz_str(o->name), WZ_STR(" needs a value"));
+		return wz_err_set(
+		        err, -EINVAL, "MissingValue", WZ_STR("--"), wz_str(o->name), WZ_STR(" needs a value"));
 	switch (o->how) {
 	case PROFILE:
 	case NODES:
@@ -230,7 +236,8 @@ int wz_jobspec_slurm(struct wz_jobspec *j, struct wz_str key, struct wz_str valu
 	case OPEN_MODE:
 		if (wz_str_eq(value, WZ_STR("truncate")))
 			return wz_jobspec_set(j, WZ_STR("truncate"), WZ_STR(""), err);
-		return wz_str_eq(value, WZ_STR("append")) ? 0 : refuse(o, value, "expected append or truncate", err);
+		return wz_str_eq(value, WZ_STR("append")) ? 0
+		                                          : refuse(o, value, "expected append or truncate", err);
 	case MAIL:
 		return warn(j, o, "notifications are named in the configuration of the daemon; say --notify NAME");
 	case WRAP:

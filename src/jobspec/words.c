@@ -32,7 +32,8 @@ static int word(struct split *x, struct wz_err *err)
 			quote = 0;
 		} else if (c == '\\' && quote != '\'') {
 			if (++x->i == x->s.len)
-				return wz_err_set(err, -EINVAL, "BadQuoting", WZ_STR("the line ends after a backslash"));
+				return wz_err_set(
+				        err, -EINVAL, "BadQuoting", WZ_STR("the line ends after a backslash"));
 			c = x->s.ptr[x->i];
 			if (quote == '"' && !strchr("\\\"$`", c ? c : 'x'))
 				x->out[x->len++] = '\\';
@@ -41,9 +42,12 @@ static int word(struct split *x, struct wz_err *err)
 			quote = c;
 		} else if (!quote && blank(c)) {
 			return 0;
-		} else if (x->strict && quote != '\'' && (quote ? c == '`' : special(c)) && !(c == '$' && x->i + 1 < x->s.len && x->s.ptr[x->i + 1] == '{')) {
-			return wz_err_set(err, -EINVAL, "NeedsShell", WZ_STR("\""), (struct wz_str){&x->s.ptr[x->i], 1},
-			        WZ_STR("\" means something to a shell, and none runs here: quote it, or say that you want one (--sh, sh:)"));
+		} else if (x->strict && quote != '\'' && (quote ? c == '`' : special(c)) &&
+		           !(c == '$' && x->i + 1 < x->s.len && x->s.ptr[x->i + 1] == '{')) {
+			return wz_err_set(err, -EINVAL, "NeedsShell", WZ_STR("\""),
+			        (struct wz_str){&x->s.ptr[x->i], 1},
+			        WZ_STR("\" means something to a shell, and none runs here: quote it, or say that "
+			               "you want one (--sh, sh:)"));
 		} else {
 			x->out[x->len++] = c;
 		}

@@ -47,7 +47,8 @@ static int truth(const struct doc *d, bool *ret)
 {
 	struct wz_str v = wz_yaml_text(d->y, d->at);
 	*ret = wz_str_eq(v, WZ_STR("true")) || wz_str_eq(v, WZ_STR("yes"));
-	return *ret || wz_str_eq(v, WZ_STR("false")) || wz_str_eq(v, WZ_STR("no")) ? 0 : expected(d, "true or false");
+	return *ret || wz_str_eq(v, WZ_STR("false")) || wz_str_eq(v, WZ_STR("no")) ? 0
+	                                                                           : expected(d, "true or false");
 }
 
 /* A scalar, or a list of them as one text with commas. */
@@ -205,9 +206,11 @@ static int one_env(struct doc *d, unsigned which)
 	case 0:
 		return each_item(d, "pass");
 	case 1:
-		return wz_yaml_kind(d->y, d->at) == WZ_YAML_MAP ? each_pair(d, "env", false) : expected(d, "a map NAME: value");
+		return wz_yaml_kind(d->y, d->at) == WZ_YAML_MAP ? each_pair(d, "env", false)
+		                                                : expected(d, "a map NAME: value");
 	case 2:
-		return wz_yaml_kind(d->y, d->at) == WZ_YAML_MAP ? each_pair(d, "secret", false) : each_item(d, "secret");
+		return wz_yaml_kind(d->y, d->at) == WZ_YAML_MAP ? each_pair(d, "secret", false)
+		                                                : each_item(d, "secret");
 	default:
 		rc = truth(d, &on);
 		return rc < 0 || !on ? rc : set(d, "env-all", WZ_STR(""));
@@ -329,8 +332,8 @@ static int whole(struct doc *d)
 #undef X
 			for (unsigned r = 0; r < WZ_ARRAY_LEN(rich); r++)
 				wz_near_offer(&near, wz_str(rich[r]));
-			return wz_yaml_fail(d->y, k, d->err, "UnknownKey", WZ_STR("unknown key \""), key, WZ_STR("\""),
-			        near.best.len ? WZ_STR("; did you mean \"") : WZ_STR(""), near.best,
+			return wz_yaml_fail(d->y, k, d->err, "UnknownKey", WZ_STR("unknown key \""), key,
+			        WZ_STR("\""), near.best.len ? WZ_STR("; did you mean \"") : WZ_STR(""), near.best,
 			        near.best.len ? WZ_STR("\"?") : WZ_STR(""));
 		}
 		if (rc < 0)

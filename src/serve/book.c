@@ -221,6 +221,19 @@ void book_ended(struct serve *s, uint64_t job, uint32_t end)
 		serve_soon(s);
 }
 
+void book_noted(struct serve *s, uint64_t job)
+{
+	struct booked *b = book_find(s, job);
+	if (b)
+		b->noted = true;
+}
+
+bool book_is_noted(struct serve *s, uint64_t job)
+{
+	const struct booked *b = book_find(s, job);
+	return b && b->noted;
+}
+
 void book_forget(struct serve *s, uint64_t job)
 {
 	struct book *k = &s->book;

@@ -43,7 +43,8 @@ struct book_deps {
 struct book_order {
 	uint64_t id; /* the job's number, of an array that of its first task; 0: unused */
 	uint64_t last; /* number of the last task */
-	uint32_t kept, left, failed, unstarted, active; /* tasks: in the book, not ended, ended badly, never seen running, let go */
+	uint32_t kept, left, failed, unstarted,
+	        active; /* tasks: in the book, not ended, ended badly, never seen running, let go */
 	uint32_t throttle;
 	uint64_t cursor; /* no task below waits for a place */
 	int64_t uid;
@@ -65,6 +66,7 @@ struct booked {
 	int64_t begin_us, deadline_us, limit_us, retry_us, started_us;
 	uint32_t retries;
 	bool ended;
+	bool noted; /* why it is being ended is in its row */
 	uint8_t end; /* enum wz_end */
 	struct book_deps *deps; /* NULL: none */
 	uint32_t next_free;
@@ -93,7 +95,8 @@ struct book_order *book_array(struct serve *s, uint64_t id); /* NULL: no open on
 
 /* Opens an order, then books each task. *ret_order: index. -ENOMEM, -E2BIG. */
 int book_open(struct serve *s, const struct book_order *o, uint32_t *ret_order);
-int book_add(struct serve *s, uint32_t order, const struct booked *b, struct book_deps *deps); /* deps: one more ref */
+int book_add(
+        struct serve *s, uint32_t order, const struct booked *b, struct book_deps *deps); /* deps: one more ref */
 
 /* Parses, and refuses what names no earlier job of that user's sight, itself or a later one. *ret NULL for none. */
 int book_deps_new(struct serve *s, const struct wz_str *text, uint32_t n, uint64_t self, uint32_t count,
@@ -109,12 +112,15 @@ void book_due(struct serve *s, int64_t us); /* look again then */
 
 void book_started(struct serve *s, uint64_t job, int64_t us);
 void book_ended(struct serve *s, uint64_t job, uint32_t end);
+void book_noted(struct serve *s, uint64_t job);
+bool book_is_noted(struct serve *s, uint64_t job);
 void book_forget(struct serve *s, uint64_t job); /* its end is on the disk */
 /* An attempt failed: shall it be tried again? Then the pause begins. */
 bool book_retry(struct serve *s, uint64_t job, uint32_t end, int64_t code, int64_t signo);
 bool book_may_requeue(struct serve *s, uint64_t job);
 
-typedef void book_cancel(struct serve *s, const struct booked *b, uint32_t end, const char *word, struct wz_str text);
+typedef void book_cancel(
+        struct serve *s, const struct booked *b, uint32_t end, const char *word, struct wz_str text);
 void book_settle(struct serve *s);
 void book_settle_deps(struct serve *s, book_cancel *cancel); /* deps.c; of book_settle */
 void book_timer(void *ctx);

@@ -101,9 +101,12 @@ uint64_t book_array_task(struct serve *s, uint64_t id, int64_t index, uint64_t g
 	uint64_t job = 0;
 	if (o && b && &s->book.order[b->order] == o && b->index == index)
 		return guess;
-	for (uint64_t at = id; o && at <= o->last; at++) /* numbers rise with the indices; those that ended may be gone */
+	for (uint64_t at = id; o && at <= o->last;
+	        at++) /* numbers rise with the indices; those that ended may be gone */
 		if ((b = book_find(s, at)) && b->index >= index)
-			return b->index == index ? at : wz_store_jobs(s->store, &q, task_row, &job, NULL) < 0 ? 0 : job;
+			return b->index == index                                       ? at
+			       : wz_store_jobs(s->store, &q, task_row, &job, NULL) < 0 ? 0
+			                                                               : job;
 	(void)wz_store_jobs(s->store, &q, task_row, &job, NULL);
 	return job;
 }
@@ -199,7 +202,8 @@ void book_settle_deps(struct serve *s, book_cancel *cancel)
 
 /* ---- asking ---- */
 
-static int check_target(struct serve *s, const struct wz_depend *d, uint64_t self, uint32_t count, struct wz_err *err)
+static int check_target(
+        struct serve *s, const struct wz_depend *d, uint64_t self, uint32_t count, struct wz_err *err)
 {
 	struct wz_num n;
 	struct past p = {.n = 1};
@@ -207,7 +211,8 @@ static int check_target(struct serve *s, const struct wz_depend *d, uint64_t sel
 		return 0;
 	if (d->job >= self)
 		return wz_err_set(err, -EINVAL, "BadDependency", WZ_STR("job "), wz_str_u64(&n, d->job),
-		        d->job >= self + count ? WZ_STR(" does not exist") : WZ_STR(" cannot wait for itself or a later one"));
+		        d->job >= self + count ? WZ_STR(" does not exist")
+		                               : WZ_STR(" cannot wait for itself or a later one"));
 	if (!book_find(s, d->job) && !book_array(s, d->job))
 		look_back(s, d->job, true, &p);
 	if (!p.n)
@@ -288,7 +293,8 @@ bool book_why(struct serve *s, const struct booked *b, const char **ret_word, st
 		wz_buf_addz(text, "it is held: wz release lets it go");
 	} else if (b->wait & BOOK_NEVER) {
 		*ret_word = "DependencyNeverSatisfied";
-		wz_buf_addz(text, "a dependency can no longer be met; wz edit gives it others, wz release lets it go");
+		wz_buf_addz(
+		        text, "a dependency can no longer be met; wz edit gives it others, wz release lets it go");
 	} else if (b->wait & BOOK_DEPEND) {
 		bool any = b->deps->n && b->deps->dep[0].any;
 		*ret_word = "Dependency";

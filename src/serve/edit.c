@@ -65,7 +65,8 @@ static int check(struct edit *x)
 	bool admin = wz_api_call_admin(x->c);
 	int rc = 0;
 	if (rq->set_queue)
-		return wrong(x, "queue", -EOPNOTSUPP, "NotSupported", "a job stays in its queue: cancel it and submit it anew");
+		return wrong(x, "queue", -EOPNOTSUPP, "NotSupported",
+		        "a job stays in its queue: cancel it and submit it anew");
 	if (rq->set_name && (rq->name.len == 0 || memchr(rq->name.ptr, '\n', rq->name.len)))
 		return wrong(x, "name", -EINVAL, "BadField", "a name is one line of text");
 	if (rq->set_priority && !admin && rq->priority > x->info.priority)

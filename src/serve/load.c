@@ -100,7 +100,8 @@ static int load_order(struct loading *x, const struct wz_job_row *r, uint32_t *r
 {
 	struct serve *s = x->s;
 	uint64_t id = (uint64_t)(r->array > 0 ? r->array : r->job);
-	struct book_order o = {.id = id, .last = id, .uid = r->uid, .name = wz_hash_str(0, r->name), .asked = (uint64_t)r->asked};
+	struct book_order o = {
+	        .id = id, .last = id, .uid = r->uid, .name = wz_hash_str(0, r->name), .asked = (uint64_t)r->asked};
 	struct wz_api_submit spec;
 	struct wz_json_doc doc = {NULL};
 	struct wz_indices indices = {.throttle = 0};
@@ -145,7 +146,8 @@ static int load_one(struct loading *x, const struct wz_job_row *r)
 	        .deadline_us = r->deadline_us,
 	        .retries = (uint32_t)r->retries,
 	        .retry_us = r->retry_us,
-	        .started_us = r->started_us};
+	        .started_us = r->started_us,
+	        .noted = r->state == WZ_ROW_ENDING && (r->reason.len || r->word.len)};
 	struct book_deps *deps = NULL;
 	int rc = order == WZ_NONE ? load_order(x, r, &order) : 0;
 	if (rc < 0)
@@ -154,7 +156,8 @@ static int load_one(struct loading *x, const struct wz_job_row *r)
 		b.limit_us = (int64_t)p.time_us;
 	bool waits = wz_core_job(s->core, b.job, &info) == 0 &&
 	             (info.state == WZ_JOB_HELD || info.state == WZ_JOB_WAITING);
-	bool user = WZ_GIVEN(JOB, r, held) ? r->held != 0 : info.state == WZ_JOB_HELD; /* schema 1: only people held */
+	bool user =
+	        WZ_GIVEN(JOB, r, held) ? r->held != 0 : info.state == WZ_JOB_HELD; /* schema 1: only people held */
 	if (waits && user)
 		b.wait |= BOOK_USER;
 	if (waits && b.begin_us > serve_now_us(s))

@@ -68,7 +68,8 @@ static int seal(const unsigned char key[32], const char *id, const unsigned char
 	EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
 	int len, ok;
 	memcpy(to, MAGIC, 4);
-	ok = c && RAND_bytes(to + 4, NONCE) == 1 && EVP_EncryptInit_ex(c, EVP_aes_256_gcm(), NULL, key, to + 4) == 1 &&
+	ok = c && RAND_bytes(to + 4, NONCE) == 1 &&
+	     EVP_EncryptInit_ex(c, EVP_aes_256_gcm(), NULL, key, to + 4) == 1 &&
 	     EVP_EncryptUpdate(c, NULL, &len, (const unsigned char *)id, SECRET_ID - 1) == 1 &&
 	     EVP_EncryptUpdate(c, to + HEAD, &len, text, (int)n) == 1 &&
 	     EVP_EncryptFinal_ex(c, to + HEAD + len, &len) == 1 &&
@@ -77,16 +78,19 @@ static int seal(const unsigned char key[32], const char *id, const unsigned char
 	return ok ? 0 : -EIO;
 }
 
-static int open_seal(const unsigned char key[32], const char *id, const unsigned char *from, size_t n, unsigned char *to)
+static int open_seal(
+        const unsigned char key[32], const char *id, const unsigned char *from, size_t n, unsigned char *to)
 {
 	EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
 	unsigned char tag[TAG];
 	int len, ok;
 	memcpy(tag, from + HEAD + n, TAG);
-	ok = c && memcmp(from, MAGIC, 4) == 0 && EVP_DecryptInit_ex(c, EVP_aes_256_gcm(), NULL, key, from + 4) == 1 &&
+	ok = c && memcmp(from, MAGIC, 4) == 0 &&
+	     EVP_DecryptInit_ex(c, EVP_aes_256_gcm(), NULL, key, from + 4) == 1 &&
 	     EVP_DecryptUpdate(c, NULL, &len, (const unsigned char *)id, SECRET_ID - 1) == 1 &&
 	     EVP_DecryptUpdate(c, to, &len, from + HEAD, (int)n) == 1 &&
-	     EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_GCM_SET_TAG, TAG, tag) == 1 && EVP_DecryptFinal_ex(c, to + len, &len) == 1;
+	     EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_GCM_SET_TAG, TAG, tag) == 1 &&
+	     EVP_DecryptFinal_ex(c, to + len, &len) == 1;
 	EVP_CIPHER_CTX_free(c);
 	return ok ? 0 : -EBADMSG;
 }
@@ -187,7 +191,8 @@ void secret_sweep(struct serve *s)
 	for (const struct dirent *e; (e = readdir(d));) {
 		bool named = e->d_name[0] == '.';
 		for (uint32_t i = 0; !named && i < s->book.n_orders; i++)
-			named = s->book.order[i].id && s->book.order[i].left && strcmp(s->book.order[i].secrets, e->d_name) == 0;
+			named = s->book.order[i].id && s->book.order[i].left &&
+			        strcmp(s->book.order[i].secrets, e->d_name) == 0;
 		if (!named)
 			(void)unlinkat(dirfd(d), e->d_name, 0);
 	}

@@ -49,6 +49,10 @@ struct showing {
 	struct wz_api_job job;
 	struct shown_text text;
 	struct wz_indices indices;
+	/* with collapse: the tasks of one array that wait, so far */
+	struct wz_api_job group;
+	struct wz_buf runs;
+	int64_t run_first, run_last;
 	struct wz_json_doc doc;
 	uint32_t words; /* mask of enum wz_api_state; 0: all */
 	uint32_t n, limit;
@@ -152,6 +156,64 @@ static bool labelled(struct serve *s, const struct wz_job_row *r, struct wz_str 
 	return found;
 }
 
+static struct wz_str keep(struct wz_arena *a, struct wz_str v);
+
+static void end_run(struct showing *x)
+{
+	if (x->runs.len)
+		wz_buf_addc(&x->runs, ',');
+	wz_buf_add_i64(&x->runs, x->run_first);
+	if (x->run_last > x->run_first) {
+		wz_buf_addc(&x->runs, '-');
+		wz_buf_add_i64(&x->runs, x->run_last);
+	}
+}
+
+static void end_group(struct showing *x)
+{
+	if (!x->group.count)
+		return;
+	end_run(x);
+	x->group.array_indices = wz_buf_str(&x->runs);
+	wz_api_item_job(x->c, &x->group);
+	x->last = x->group.id > x->last ? x->group.id : x->last;
+	x->n++;
+	x->group.count = 0;
+	wz_buf_clear(&x->runs);
+}
+
+/* True when the job went into a group. Rows come by number, so the tasks of an array come together. */
+static bool collapsed(struct showing *x, const struct wz_api_job *j)
+{
+	struct wz_arena *a = wz_api_call_arena(x->c);
+	bool waits = j->array && (j->state == WZ_STATE_PENDING || j->state == WZ_STATE_HELD);
+	if (x->group.count && (j->array != x->group.array || (waits && j->state != x->group.state)))
+		end_group(x);
+	if (!waits)
+		return false;
+	if (x->group.count++ && j->array_index == x->run_last + 1) {
+		x->run_last = j->array_index;
+		return true;
+	}
+	if (x->group.count > 1) {
+		end_run(x);
+	} else {
+		uint32_t count = x->group.count;
+		x->group = *j; /* its strings are the row's */
+		x->group.count = count;
+		x->group.name = keep(a, j->name);
+		x->group.user = keep(a, j->user);
+		x->group.queue = keep(a, j->queue);
+		x->group.reason = keep(a, j->reason);
+		x->group.reason_text = keep(a, j->reason_text);
+		x->group.profile = keep(a, j->profile);
+		x->group.comment = (struct wz_str){NULL, 0};
+		x->group.after = x->group.params = (struct wz_strs){NULL, 0};
+	}
+	x->run_first = x->run_last = j->array_index;
+	return true;
+}
+
 static int list_row(void *ctx, const struct wz_job_row *r)
 {
 	struct showing *x = ctx;
@@ -169,6 +231,8 @@ static int list_row(void *ctx, const struct wz_job_row *r)
 		return 1;
 	}
 	job_of_row(x->s, r, &j, &x->text);
+	if (x->q->collapse && collapsed(x, &j))
+		return 0;
 	wz_api_item_job(x->c, &j);
 	x->last = j.id;
 	x->n++;
@@ -208,6 +272,7 @@ void op_job_list(void *ctx, struct wz_api_call *c, const struct wz_api_job_query
 	                 ? wz_err_set(&err, -EOPNOTSUPP, "NotSupported",
 	                           WZ_STR("node, since_us and until_us cannot be asked for yet"))
 	                 : words_of(rq, &x.words, &err);
+	wz_buf_init(&x.runs, x.s->mem, (size_t)1 << 20);
 	q.array = rq->array;
 	if (rc == 0 && rq->indices.len)
 		rc = wz_indices_parse(rq->indices, &x.indices, &err);
@@ -225,6 +290,9 @@ void op_job_list(void *ctx, struct wz_api_call *c, const struct wz_api_job_query
 		q.job = rq->ids.v[i];
 		rc = wz_store_jobs(x.s->store, &q, list_row, &x, &err);
 	}
+	if (rc >= 0)
+		end_group(&x);
+	wz_buf_release(&x.runs);
 	if (rc < 0)
 		wz_api_fail(c, &err);
 	else
@@ -433,8 +501,7 @@ static int why_row(void *ctx, const struct wz_job_row *r)
 	struct wz_api_why w = {.job = (uint64_t)r->job, .state = api_state(r)};
 	x->found = true;
 	const struct booked *book = book_find(x->s, w.job);
-	if (wz_core_job(x->s->core, w.job, &info) == 0 && info.state == WZ_JOB_WAITING &&
-	        !(book && book->wait)) {
+	if (wz_core_job(x->s->core, w.job, &info) == 0 && info.state == WZ_JOB_WAITING && !(book && book->wait)) {
 		why_waiting(x->s, x->c, &w);
 		return 1;
 	}

@@ -28,7 +28,8 @@ static int check_id(struct wz_str id, struct wz_err *err)
 	for (size_t i = 0; ok && i < id.len; i++)
 		ok = (id.ptr[i] >= '0' && id.ptr[i] <= '9') || (id.ptr[i] >= 'a' && id.ptr[i] <= 'f');
 	return ok ? 0
-	          : wz_err_set(err, -EINVAL, "BadField", WZ_STR("a snapshot is named by 64 lower-case hexadecimal digits"));
+	          : wz_err_set(err, -EINVAL, "BadField",
+	                    WZ_STR("a snapshot is named by 64 lower-case hexadecimal digits"));
 }
 
 int snapshot_check(struct serve *s, int64_t uid, struct wz_str id, struct wz_err *err)
@@ -38,9 +39,9 @@ int snapshot_check(struct serve *s, int64_t uid, struct wz_str id, struct wz_err
 	if (rc < 0)
 		return rc;
 	snapshot_path(s, uid, id, path);
-	return access(path, F_OK) == 0
-	               ? 0
-	               : wz_err_set(err, -ENOENT, "NoSuchSnapshot", WZ_STR("this snapshot was not brought: POST /v1/snapshots"));
+	return access(path, F_OK) == 0 ? 0
+	                               : wz_err_set(err, -ENOENT, "NoSuchSnapshot",
+	                                         WZ_STR("this snapshot was not brought: POST /v1/snapshots"));
 }
 
 static int64_t used_by(const struct serve *s, int64_t uid)
@@ -78,12 +79,13 @@ static bool is_content(int fd, struct wz_str id)
 }
 
 /* The last piece came. */
-static int complete(struct serve *s, int fd, const char *part, const char *path, int64_t uid, int64_t gid, struct wz_str id,
-        struct wz_err *err)
+static int complete(struct serve *s, int fd, const char *part, const char *path, int64_t uid, int64_t gid,
+        struct wz_str id, struct wz_err *err)
 {
 	if (!is_content(fd, id)) {
 		(void)unlink(part);
-		return wz_err_set(err, -EINVAL, "WrongContent", WZ_STR("what came is not what its name says; bring it again"));
+		return wz_err_set(err, -EINVAL, "WrongContent",
+		        WZ_STR("what came is not what its name says; bring it again"));
 	}
 	if ((geteuid() == 0 && fchown(fd, (uid_t)uid, (gid_t)gid) < 0) || fchmod(fd, 0400) < 0 || fsync(fd) < 0 ||
 	        rename(part, path) < 0)
@@ -92,8 +94,8 @@ static int complete(struct serve *s, int fd, const char *part, const char *path,
 	return 0;
 }
 
-static int put(struct serve *s, const struct wz_api_who *who, const struct wz_api_snapshot_put *rq, int64_t *ret_have,
-        struct wz_err *err)
+static int put(struct serve *s, const struct wz_api_who *who, const struct wz_api_snapshot_put *rq,
+        int64_t *ret_have, struct wz_err *err)
 {
 	char dir[4096], path[4096], part[4104];
 	struct stat st;
@@ -111,23 +113,27 @@ static int put(struct serve *s, const struct wz_api_who *who, const struct wz_ap
 	if (rq->data.len == 0)
 		return 0;
 	if (rq->size > SNAPSHOT_MAX)
-		return wz_err_set(err, -EFBIG, "SnapshotTooLarge", WZ_STR("a snapshot has 256 MiB at most: leave out data"));
+		return wz_err_set(
+		        err, -EFBIG, "SnapshotTooLarge", WZ_STR("a snapshot has 256 MiB at most: leave out data"));
 	if (rq->offset == 0 && used_by(s, who->uid) + rq->size > OF_USER_MAX)
 		return wz_err_set(err, -EDQUOT, "TooManySnapshots", WZ_STR("your snapshots take more than 4 GiB"));
 	if (rq->offset != *ret_have && rq->offset != 0)
-		return wz_err_set(err, -ESTALE, "WrongOffset", WZ_STR("the next piece does not begin there; ask what is there"));
+		return wz_err_set(err, -ESTALE, "WrongOffset",
+		        WZ_STR("the next piece does not begin there; ask what is there"));
 	if (!(bytes = wz_mem_alloc(s->mem, room)))
 		return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("out of memory"));
 	n = rq->data.len % 4 ? -1 : EVP_DecodeBlock(bytes, (const unsigned char *)rq->data.ptr, (int)rq->data.len);
 	for (size_t i = rq->data.len; n > 0 && i > rq->data.len - 2 && rq->data.ptr[i - 1] == '='; i--)
 		n--;
 	if (n <= 0 || rq->offset + n > rq->size)
-		rc = wz_err_set(err, -EINVAL, "BadField", WZ_STR("data is no base64, or more than the size that was said"));
+		rc = wz_err_set(
+		        err, -EINVAL, "BadField", WZ_STR("data is no base64, or more than the size that was said"));
 	if (rc == 0) /* others' jobs reach their own archives through it; names cannot be listed */
 		rc = wz_file_mkdirs(dir, 0711, err);
 	if (rc == 0 && geteuid() == 0 && chmod(dir, 0711) < 0)
 		rc = wz_file_err(err, -errno, "open to others", dir);
-	int fd = rc < 0 ? -1 : open(part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (rq->offset ? 0 : O_TRUNC), 0600);
+	int fd = rc < 0 ? -1
+	                : open(part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (rq->offset ? 0 : O_TRUNC), 0600);
 	if (rc == 0 && (fd < 0 || lseek(fd, rq->offset, SEEK_SET) < 0))
 		rc = wz_file_err(err, -errno, "write", part);
 	if (rc == 0 && (rc = wz_fd_write_all(fd, (struct wz_str){(const char *)bytes, (size_t)n})) < 0)
@@ -149,7 +155,8 @@ void op_snapshot_put(void *ctx, struct wz_api_call *c, const struct wz_api_snaps
 	struct wz_err err;
 	int rc = check_id(rq->id, &err);
 	if (rc == 0 && who->uid < 0)
-		rc = wz_err_set(&err, -EPERM, "NoUser", WZ_STR("code belongs to a user of this machine, and you are none"));
+		rc = wz_err_set(
+		        &err, -EPERM, "NoUser", WZ_STR("code belongs to a user of this machine, and you are none"));
 	if (rc == 0)
 		rc = put(s, who, rq, &a.have, &err);
 	a.complete = rc == 1;
@@ -200,7 +207,8 @@ void snapshot_retain(struct serve *s)
 	for (const struct dirent *e; rc == 0 && x.rc == 0 && (e = readdir(d));) {
 		struct wz_str id = wz_str(e->d_name), uid = wz_str_split(&id, '.');
 		int64_t u;
-		if (e->d_name[0] == '.' || wz_str_parse_i64(uid, &u) < 0 || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		if (e->d_name[0] == '.' || wz_str_parse_i64(uid, &u) < 0 ||
+		        fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		/* younger than a day: its job may be on the way */
 		if (wz_map_get(&kept, name_key(u, id)) == WZ_NONE && st.st_ctime < now - 86400)

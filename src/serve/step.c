@@ -258,11 +258,19 @@ static int write_job(struct serve *s, const struct touched *t, struct wz_err *er
 		WZ_SET(JOB, &r, state, row_state(&info));
 		WZ_SET(JOB, &r, attempt, info.attempt);
 		WZ_SET(JOB, &r, priority, info.priority);
+		if (info.state == WZ_JOB_ENDING && (t->text[0] || t->word)) {
+			/* Why it is being ended is said now; the end itself will only say how. */
+			WZ_SET(JOB, &r, reason, wz_str(t->text));
+			if (t->word)
+				WZ_SET(JOB, &r, word, wz_str(t->word));
+			book_noted(s, t->job);
+		}
 	} else {
 		WZ_SET(JOB, &r, state, WZ_ROW_ENDED);
 		WZ_SET(JOB, &r, end, t->end);
 		WZ_SET(JOB, &r, ended_us, serve_now_us(s));
-		WZ_SET(JOB, &r, reason, wz_str(t->text));
+		if (t->text[0] || !book_is_noted(s, t->job))
+			WZ_SET(JOB, &r, reason, wz_str(t->text));
 		if (t->word)
 			WZ_SET(JOB, &r, word, wz_str(t->word));
 		book_ended(s, t->job, t->end);

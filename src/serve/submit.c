@@ -57,8 +57,8 @@ static int check_who(struct submit *x, struct wz_err *err)
 {
 	const struct wz_api_who *who = wz_api_call_who(x->c);
 	if (who->uid < 0)
-		return wz_err_set(err, -EPERM, "NoUser",
-		        WZ_STR("work runs as a user of this machine, and you are none"));
+		return wz_err_set(
+		        err, -EPERM, "NoUser", WZ_STR("work runs as a user of this machine, and you are none"));
 	if (geteuid() != 0 && who->uid != (int64_t)geteuid())
 		return wz_err_set(err, -EPERM, "NotPrivileged",
 		        WZ_STR("this daemon is not root: it runs work of its own user only"));
@@ -157,7 +157,9 @@ static int env_blob(struct serve *s, const struct wz_pairs *env, char id[WZ_BLOB
 
 static struct wz_str name_of(const struct wz_api_submit *rq)
 {
-	struct wz_str n = rq->name.len ? rq->name : rq->script.len || !rq->argv.n ? WZ_STR("script") : rq->argv.v[0];
+	struct wz_str n = rq->name.len                    ? rq->name
+	                  : rq->script.len || !rq->argv.n ? WZ_STR("script")
+	                                                  : rq->argv.v[0];
 	const char *slash = !rq->name.len && n.len ? memrchr(n.ptr, '/', n.len) : NULL;
 	if (slash)
 		n = (struct wz_str){slash + 1, n.len - (size_t)(slash + 1 - n.ptr)};
@@ -441,10 +443,11 @@ static void again(struct submit *x, uint64_t job)
 		count = tasks.n ? tasks.n : 1;
 	}
 	if (e.known && e.asked != x->asked)
-		refuse(x->c, -EEXIST, "KeyConflict", "this idempotency key belongs to an earlier submit of something else",
-		        "Idempotency-Key");
+		refuse(x->c, -EEXIST, "KeyConflict",
+		        "this idempotency key belongs to an earlier submit of something else", "Idempotency-Key");
 	else
-		serve_answer_submit(s, x->c, job, count, true); /* with the next batch, so after the one that has it */
+		serve_answer_submit(
+		        s, x->c, job, count, true); /* with the next batch, so after the one that has it */
 }
 
 void op_job_submit(void *ctx, struct wz_api_call *c, const struct wz_api_submit *rq)

@@ -11,24 +11,24 @@
 
 /* $1 archive, $2 directory in it, $3 and $4 files for stdout and stderr, $5 "t": empty them; the rest is the command. The
  * first line of an attempt in a file that is appended to says which one it is. */
-static const char launcher[] =
-        "set -e\n"
-        "if [ -n \"$1\" ]; then\n"
-        "	mkdir -p \"$WZ_RUN_DIR/code\"\n"
-        "	tar -xf \"$1\" -C \"$WZ_RUN_DIR/code\"\n"
-        "	cd \"$WZ_RUN_DIR/code/$2\"\n"
-        "fi\n"
-        "if [ -n \"$3\" ]; then\n"
-        "	echo \"wz: output goes to $3\"\n"
-        "	if [ \"$5\" = t ]; then : >\"$3\"; else echo \"--- wz: job $WZ_JOB_ID, attempt $WZ_ATTEMPT\" >>\"$3\"; fi\n"
-        "fi\n"
-        "if [ -n \"$4\" ]; then\n"
-        "	if [ \"$5\" = t ] && [ \"$4\" != \"$3\" ]; then : >\"$4\"; fi\n"
-        "fi\n"
-        "if [ -n \"$3\" ]; then exec >>\"$3\"; [ -n \"$4\" ] || exec 2>&1; fi\n"
-        "if [ -n \"$4\" ]; then exec 2>>\"$4\"; fi\n"
-        "shift 5\n"
-        "exec \"$@\"\n";
+static const char launcher[] = "set -e\n"
+                               "if [ -n \"$1\" ]; then\n"
+                               "	mkdir -p \"$WZ_RUN_DIR/code\"\n"
+                               "	tar -xf \"$1\" -C \"$WZ_RUN_DIR/code\"\n"
+                               "	cd \"$WZ_RUN_DIR/code/$2\"\n"
+                               "fi\n"
+                               "if [ -n \"$3\" ]; then\n"
+                               "	echo \"wz: output goes to $3\"\n"
+                               "	if [ \"$5\" = t ]; then : >\"$3\"; else echo \"--- wz: job $WZ_JOB_ID, "
+                               "attempt $WZ_ATTEMPT\" >>\"$3\"; fi\n"
+                               "fi\n"
+                               "if [ -n \"$4\" ]; then\n"
+                               "	if [ \"$5\" = t ] && [ \"$4\" != \"$3\" ]; then : >\"$4\"; fi\n"
+                               "fi\n"
+                               "if [ -n \"$3\" ]; then exec >>\"$3\"; [ -n \"$4\" ] || exec 2>&1; fi\n"
+                               "if [ -n \"$4\" ]; then exec 2>>\"$4\"; fi\n"
+                               "shift 5\n"
+                               "exec \"$@\"\n";
 
 struct task {
 	struct serve *s;

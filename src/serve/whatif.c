@@ -20,7 +20,7 @@ struct whatif {
 	uint32_t n_places;
 	struct ending {
 		uint64_t job, end_us; /* UINT64_MAX: no limit */
-	} *ending;
+	} * ending;
 	uint32_t n, cap;
 };
 
@@ -100,7 +100,8 @@ static int collect(struct whatif *x, uint64_t now)
 		const struct booked *b = at == 0 ? book_find(x->s, info.job) : NULL;
 		if (at || !info.tasks_placed)
 			continue;
-		uint64_t from = b && b->started_us > 0 ? (uint64_t)b->started_us : now, limit = limit_of(x, info.job);
+		uint64_t from = b && b->started_us > 0 ? (uint64_t)b->started_us : now,
+		         limit = limit_of(x, info.job);
 		rc = note_end(x, info.job, limit ? from + limit : UINT64_MAX);
 	}
 	return rc;
@@ -120,8 +121,8 @@ static bool next_end(struct whatif *x, struct ending *ret)
 	return true;
 }
 
-static int look(struct whatif *x, const struct wz_profile *p, const struct wz_api_submit *rq, struct wz_api_submitted *a,
-        struct wz_buf *text, struct wz_err *err)
+static int look(struct whatif *x, const struct wz_profile *p, const struct wz_api_submit *rq,
+        struct wz_api_submitted *a, struct wz_buf *text, struct wz_err *err)
 {
 	uint64_t now = (uint64_t)serve_now_us(x->s);
 	struct wz_event e = {.kind = WZ_EV_JOB_SUBMITTED};
@@ -160,7 +161,8 @@ static int look(struct whatif *x, const struct wz_profile *p, const struct wz_ap
 }
 
 /* What holds it back before any room does. */
-static void conditions(struct serve *s, const struct wz_api_submit *rq, struct wz_api_submitted *a, struct wz_buf *text)
+static void conditions(
+        struct serve *s, const struct wz_api_submit *rq, struct wz_api_submitted *a, struct wz_buf *text)
 {
 	bool later = rq->begin_us > serve_now_us(s);
 	if (!rq->held && !later && !rq->after.n)
@@ -175,8 +177,8 @@ static void conditions(struct serve *s, const struct wz_api_submit *rq, struct w
 		a->expected_start_us = 0;
 }
 
-void whatif_submit(struct serve *s, struct wz_api_call *c, const struct wz_api_submit *rq, const struct wz_profile *p,
-        uint32_t count)
+void whatif_submit(struct serve *s, struct wz_api_call *c, const struct wz_api_submit *rq,
+        const struct wz_profile *p, uint32_t count)
 {
 	struct whatif x = {.s = s, .c = c};
 	struct wz_api_submitted a = {.count = count, .state = WZ_STR("PENDING")};

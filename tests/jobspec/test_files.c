@@ -54,27 +54,34 @@ static void test_whole(void)
 	        "%s", err.text);
 	tap_eq_i64(j.rq.argv.n, 6, "arguments");
 	tap_ok(wz_str_eq(j.rq.argv.v[5], WZ_STR("a b")), "parted as a shell would");
-	tap_ok(strstr(j.profile_text, "gpus=2") && strstr(j.profile_text, "gpu-type=") && strstr(j.profile_text, "time=4h") &&
-	               strstr(j.profile_text, "preempt="),
+	tap_ok(strstr(j.profile_text, "gpus=2") && strstr(j.profile_text, "gpu-type=") &&
+	                strstr(j.profile_text, "time=4h") && strstr(j.profile_text, "preempt="),
 	        "%s", j.profile_text);
 	tap_ok(has(j.rq.env_pass, "HF_*") && j.rq.env_set.n == 1 && j.secrets.n == 1, "environment");
 	tap_ok(has(j.rq.sweep, "lr=1e-3,3e-4") && has(j.rq.sweep, "seed=1..3"), "sweep");
-	tap_ok(has(j.rq.after, "afterok:12") && has(j.rq.after, "afterok:13") && has(j.rq.after, "afterany:14"), "dependencies");
+	tap_ok(has(j.rq.after, "afterok:12") && has(j.rq.after, "afterok:13") && has(j.rq.after, "afterany:14"),
+	        "dependencies");
 	tap_ok(j.rq.retry_max == 3 && j.rq.retry_on.n == 2 && j.rq.retry_delay_us == 60000000, "retries");
-	tap_ok(j.rq.held && j.snapshot == WZ_SNAPSHOT_GIT && j.rq.labels.n == 1 && j.rq.log_max_bytes == 1073741824, "the rest");
+	tap_ok(j.rq.held && j.snapshot == WZ_SNAPSHOT_GIT && j.rq.labels.n == 1 && j.rq.log_max_bytes == 1073741824,
+	        "the rest");
 	/* flags over it */
-	tap_ok(wz_jobspec_set(&j, WZ_STR("time"), WZ_STR("1h"), &err) == 0 && wz_jobspec_set(&j, WZ_STR("name"), WZ_STR("x"), &err) == 0 &&
-	               wz_jobspec_finish(&j, &err) == 0,
+	tap_ok(wz_jobspec_set(&j, WZ_STR("time"), WZ_STR("1h"), &err) == 0 &&
+	                wz_jobspec_set(&j, WZ_STR("name"), WZ_STR("x"), &err) == 0 &&
+	                wz_jobspec_finish(&j, &err) == 0,
 	        "%s", err.text);
-	tap_ok(strstr(j.profile_text, "time=1h") && strstr(j.profile_text, "gpus=2") && wz_str_eq(j.rq.name, WZ_STR("x")),
+	tap_ok(strstr(j.profile_text, "time=1h") && strstr(j.profile_text, "gpus=2") &&
+	                wz_str_eq(j.rq.name, WZ_STR("x")),
 	        "a flag replaces its key alone: %s", j.profile_text);
 }
 
 static void test_forms(void)
 {
 	tap_ok(yaml("run: [python, -c, 'print(\"a b\")']\n") == 0 && j.rq.argv.n == 3, "a list of arguments");
-	tap_ok(yaml("sh: 'a && b | c'\n") == 0 && j.rq.argv.n == 3 && wz_str_eq(j.rq.argv.v[2], WZ_STR("a && b | c")), "a shell when asked");
-	tap_ok(yaml("run: true\nafter: [afterok:1, singleton]\n") == 0 && j.rq.after.n == 2, "dependencies as a list");
+	tap_ok(yaml("sh: 'a && b | c'\n") == 0 && j.rq.argv.n == 3 &&
+	                wz_str_eq(j.rq.argv.v[2], WZ_STR("a && b | c")),
+	        "a shell when asked");
+	tap_ok(yaml("run: true\nafter: [afterok:1, singleton]\n") == 0 && j.rq.after.n == 2,
+	        "dependencies as a list");
 	tap_ok(yaml("run: true\ngpu-type: [h100, a100]\n") == 0, "a list of models: %s", err.text);
 	wz_arena_clear(&arena);
 	static const char two[] = "name: a\nrun: true\n---\nname: b\nrun: true\nafter: {ok: a}\n";
@@ -110,8 +117,8 @@ static void test_faults(void)
 	};
 	for (unsigned i = 0; i < sizeof faults / sizeof *faults; i++) {
 		int rc = yaml(faults[i].text);
-		tap_ok(rc < 0 && strncmp(err.text, faults[i].says, strlen(faults[i].says)) == 0, "want %s..., got %d %s",
-		        faults[i].says, rc, rc < 0 ? err.text : "");
+		tap_ok(rc < 0 && strncmp(err.text, faults[i].says, strlen(faults[i].says)) == 0,
+		        "want %s..., got %d %s", faults[i].says, rc, rc < 0 ? err.text : "");
 	}
 }
 
@@ -132,24 +139,30 @@ static void test_script(void)
 	                   "echo go\n"
 	                   "#SBATCH --nonsense\n") == 0,
 	        "%s", err.text);
-	tap_ok(wz_str_eq(j.rq.name, WZ_STR("prep")) && wz_str_eq(j.rq.compat, WZ_STR("slurm")), "name, and SLURM_* variables");
-	tap_ok(strstr(j.profile_text, "time=1h30m") && strstr(j.profile_text, "cpus=4") && strstr(j.profile_text, "mem=8Gi") &&
-	               strstr(j.profile_text, "gpus=2"),
+	tap_ok(wz_str_eq(j.rq.name, WZ_STR("prep")) && wz_str_eq(j.rq.compat, WZ_STR("slurm")),
+	        "name, and SLURM_* variables");
+	tap_ok(strstr(j.profile_text, "time=1h30m") && strstr(j.profile_text, "cpus=4") &&
+	                strstr(j.profile_text, "mem=8Gi") && strstr(j.profile_text, "gpus=2"),
 	        "%s", j.profile_text);
-	tap_ok(wz_str_eq(j.rq.array, WZ_STR("0-9%2")) && j.rq.after.n == 1 && j.rq.begin_us == 1764590400000000 + 3600000000, "the job");
+	tap_ok(wz_str_eq(j.rq.array, WZ_STR("0-9%2")) && j.rq.after.n == 1 &&
+	                j.rq.begin_us == 1764590400000000 + 3600000000,
+	        "the job");
 	tap_ok(has(j.rq.env_pass, "PATH") && j.rq.env_set.n == 1 && !j.rq.env_all, "environment");
 	tap_ok(j.rq.retry_max == 2 && j.rq.labels.n == 1, "ours");
-	tap_ok(j.warnings.n == 1 && wz_str_starts(j.warnings.v[0], WZ_STR("--account has no effect")), "what has no effect is said");
+	tap_ok(j.warnings.n == 1 && wz_str_starts(j.warnings.v[0], WZ_STR("--account has no effect")),
+	        "what has no effect is said");
 	tap_ok(wz_str_starts(j.rq.script, WZ_STR("#!/bin/bash\n")), "the text is kept");
 	tap_ok(script("#SBATCH --gpus=4 --ntasks=2\nx\n") < 0 || strstr(j.profile_text, "gpus"), "gpus of a job");
-	tap_ok(script("#SBATCH -n2 -G4\nx\n") == 0 && strstr(j.profile_text, "gpus=2") && strstr(j.profile_text, "tasks=2"),
+	tap_ok(script("#SBATCH -n2 -G4\nx\n") == 0 && strstr(j.profile_text, "gpus=2") &&
+	                strstr(j.profile_text, "tasks=2"),
 	        "devices shared by the tasks: %s", j.profile_text);
-	tap_ok(script("#SBATCH --gpus-per-node=2\n#WZ --gpus=3\nx\n") == 0 && strstr(j.profile_text, "gpus=3"), "ours replaces theirs: %s",
-	        j.profile_text);
+	tap_ok(script("#SBATCH --gpus-per-node=2\n#WZ --gpus=3\nx\n") == 0 && strstr(j.profile_text, "gpus=3"),
+	        "ours replaces theirs: %s", j.profile_text);
 	static const struct {
 		const char *text, *says;
 	} faults[] = {
-	        {"#!/bin/sh\n#SBATCH --tiem=3\n", "train.sh:2: sbatch option \"tiem\" is not known here; did you mean --time?"},
+	        {"#!/bin/sh\n#SBATCH --tiem=3\n",
+	                "train.sh:2: sbatch option \"tiem\" is not known here; did you mean --time?"},
 	        {"#SBATCH --nodelist=n1\n", "train.sh:1: --nodelist=n1: a job cannot be bound"},
 	        {"#SBATCH --time\n", "train.sh:1: \"time\" needs a value"},
 	        {"#SBATCH --time=soon\n", "train.sh:1: "},
@@ -161,21 +174,23 @@ static void test_script(void)
 	};
 	for (unsigned i = 0; i < sizeof faults / sizeof *faults; i++) {
 		int rc = script(faults[i].text);
-		tap_ok(rc < 0 && strncmp(err.text, faults[i].says, strlen(faults[i].says)) == 0, "want %s..., got %d %s",
-		        faults[i].says, rc, rc < 0 ? err.text : "");
+		tap_ok(rc < 0 && strncmp(err.text, faults[i].says, strlen(faults[i].says)) == 0,
+		        "want %s..., got %d %s", faults[i].says, rc, rc < 0 ? err.text : "");
 	}
 }
 
 static void test_check(void)
 {
-	struct wz_str argv[] = {WZ_STR("x")}, sweep[] = {WZ_STR("a=1,2")}, lines[] = {WZ_STR("echo a"), WZ_STR("a | b")};
+	struct wz_str argv[] = {WZ_STR("x")}, sweep[] = {WZ_STR("a=1,2")},
+	              lines[] = {WZ_STR("echo a"), WZ_STR("a | b")};
 	struct wz_api_submit ok = {.argv = {argv, 1}}, x;
 	const char *field = NULL;
 	tap_eq_i64(wz_submit_check(&ok, &arena, &field, &err), 0, "a command");
 #define REFUSES(want, ...) \
 	x = ok; \
 	__VA_ARGS__; \
-	tap_ok(wz_submit_check(&x, &arena, &field, &err) < 0 && field && strcmp(field, want) == 0, want ": %s", err.text)
+	tap_ok(wz_submit_check(&x, &arena, &field, &err) < 0 && field && strcmp(field, want) == 0, want ": %s", \
+	        err.text)
 	REFUSES("argv", x.argv.n = 0);
 	REFUSES("array", x.array = WZ_STR("0-"));
 	REFUSES("array", x.array = WZ_STR("0-3"); x.sweep = ((struct wz_strs){sweep, 1}));
