@@ -53,7 +53,8 @@ static void parts(struct wz_str text, struct wz_arena *a, struct wz_err *err)
 		wz_depend_format(d, n, &b);
 		wz_check(wz_depend_parse(wz_buf_str(&b), again, 64, &m, NULL) == 0 && m == n);
 		for (uint32_t i = 0; i < n; i++)
-			wz_check(d[i].job == again[i].job && d[i].kind == again[i].kind && d[i].any == again[i].any);
+			wz_check(
+			        d[i].job == again[i].job && d[i].kind == again[i].kind && d[i].any == again[i].any);
 	}
 	rc = wz_indices_parse(text, &x, err);
 	check_fault(rc, err);
@@ -72,7 +73,8 @@ static void parts(struct wz_str text, struct wz_arena *a, struct wz_err *err)
 	if (text.len && memchr(text.ptr, 0, text.len) == NULL && text.len < 100000) {
 		wz_buf_clear(&b);
 		wz_words_quote(text, &b);
-		wz_check(wz_words_split(wz_buf_str(&b), true, a, &w, &n, NULL) == 0 && n == 1 && wz_str_eq(w[0], text));
+		wz_check(wz_words_split(wz_buf_str(&b), true, a, &w, &n, NULL) == 0 && n == 1 &&
+		         wz_str_eq(w[0], text));
 	}
 	wz_buf_release(&b);
 }

@@ -94,7 +94,7 @@ static bool matches(struct wz_str name, struct wz_str pattern)
 static bool passes(const struct wz_wire_start *s, struct wz_str name)
 {
 	const struct wz_str *pass = s->pass.item;
-	if (s->env_all)
+	if (s->env_all || (s->pty && matches(name, WZ_STR("TERM"))))
 		return true;
 	for (unsigned i = 0; wz_env_pass_names[i]; i++) {
 		if (matches(name, wz_str(wz_env_pass_names[i])))
@@ -176,7 +176,8 @@ static void set_params(struct list *l, const struct wz_wire_start *s)
 	for (uint32_t i = 0; i < s->params.n; i++) {
 		struct wz_str name = name_of(p[i]), value = {p[i].ptr + name.len + 1, p[i].len - name.len - 1};
 		char key[160];
-		if (name.len && snprintf(key, sizeof key, "WZ_PARAM_%.*s", (int)name.len, name.ptr) < (int)sizeof key)
+		if (name.len &&
+		        snprintf(key, sizeof key, "WZ_PARAM_%.*s", (int)name.len, name.ptr) < (int)sizeof key)
 			set(l, key, value);
 	}
 }
@@ -264,6 +265,8 @@ int wz_env_build(const struct wz_wire_start *s, const struct wz_env_facts *f, st
 	set(l, "PATH", WZ_STR("/usr/local/bin:/usr/bin:/bin"));
 	set(l, "HOME", s->home.len ? s->home : WZ_STR("/"));
 	set(l, "SHELL", s->shell.len ? s->shell : WZ_STR("/bin/sh"));
+	if (s->pty)
+		set(l, "TERM", WZ_STR("xterm"));
 	if (s->user.len) {
 		set(l, "USER", s->user);
 		set(l, "LOGNAME", s->user);

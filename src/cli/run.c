@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-int wz_job_code(const json_t *j)
+int wz_daemon_code(const json_t *j)
 {
 	int64_t code = wz_daemon_int(j, "exit_code"), signo = wz_daemon_int(j, "exit_signal");
 	struct wz_str state = wz_daemon_text(j, "state"), text = wz_daemon_text(j, "reason_text");
@@ -21,10 +21,10 @@ int wz_job_code(const json_t *j)
 int wz_job_follow(struct wz_daemon *d, uint64_t job)
 {
 	json_t *j = NULL;
-	int code = wz_daemon_log(d, job, 0, 0, 0, true);
+	int code = wz_daemon_log(d, &(struct wz_daemon_log){.job = job, .follow = true});
 	if (code == 0)
 		code = wz_daemon_wait(d, job, &j);
-	code = code ? WZ_EXIT_INTERNAL : wz_job_code(j);
+	code = code ? WZ_EXIT_INTERNAL : wz_daemon_code(j);
 	json_decref(j);
 	return code;
 }

@@ -379,6 +379,13 @@ static int prepare(struct submit *x, uint32_t which)
 		code = secrets(x, j);
 	if (code == 0)
 		code = environment(x, j);
+	if (x->a->pty) {
+		j->rq.pty = true;
+		j->rq.rows = x->a->rows;
+		j->rq.cols = x->a->cols;
+		if (!j->rq.terminal_keep_us)
+			j->rq.terminal_keep_us = (int64_t)x->a->keep_us;
+	}
 	j->rq.cwd = j->rq.cwd.len ? absolute(x, j->rq.cwd) : wz_str(x->cwd);
 	if (code == 0 && j->snapshot && !x->a->dry_run) {
 		char dir[WZ_DAEMON_PATH_MAX];

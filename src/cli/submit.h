@@ -11,6 +11,10 @@ struct wz_submit_args {
 	bool json, quiet, wait, follow, dry_run;
 	struct wz_given given; /* keys of the job, in their order */
 	uint32_t before; /* operands before a `--` */
+	/* Of wz shell: */
+	bool pty;
+	uint32_t rows, cols;
+	uint64_t keep_us;
 };
 extern const struct wz_opt wz_submit_opts[];
 
@@ -29,9 +33,7 @@ int wz_submit(struct wz_daemon *d, const struct wz_verb *v, const struct wz_subm
 /* snapshot.c: packs the code, brings it, and fills rq->snapshot, snapshot_cwd and git_commit in the arena. */
 int wz_snapshot_take(struct wz_daemon *d, struct wz_jobspec *j, const char *cwd);
 
-/* The exit code of a job that ended: its own, 128 + signal, or 125. Says on stderr what is not in a code. */
-int wz_job_code(const json_t *j);
-/* Shows the output until the job has ended, then wz_job_code. */
+/* Shows the output until the job has ended, then wz_daemon_code. */
 int wz_job_follow(struct wz_daemon *d, uint64_t job);
 
 #endif

@@ -62,6 +62,25 @@ static int place_task(
 	return 0;
 }
 
+bool wz_assemble_held(struct wz_core *c, uint32_t slot, struct wz_plan *plan, struct wz_rng *rng, int *ret_err)
+{
+	const struct wz_job *j = &c->jobs.job[slot];
+	uint32_t mark = wz_ledger_mark(c), n_plan = plan->n, placed = 0;
+
+	*ret_err = 0;
+	for (uint32_t i = 0; i < c->holds.n && *ret_err == 0; i++) {
+		const struct wz_hold *h = &c->holds.h[i];
+		if (h->job != slot || wz_gate_eval(c, slot, h->place.node.v) == WZ_SCORE_NONE)
+			continue;
+		*ret_err = place_task(c, slot, placed++, h->place.node.v, plan, rng);
+	}
+	if (placed >= j->tasks_min && *ret_err == 0)
+		return true;
+	wz_ledger_rollback(c, mark);
+	plan->n = n_plan;
+	return false;
+}
+
 /* ---- tasks that must stay together ---- */
 
 /* Fills one group of nodes with tasks of the job; returns how many it holds. */

@@ -89,7 +89,7 @@ void wz_jobspec_init(struct wz_jobspec *j, struct wz_arena *a, const struct wz_c
 	X("no-requeue", 0, NULL, "do not start it again when its node is lost") \
 	X("output", 'o', "FILE", "output goes there: %j job, %A array, %a index, %r restarts, %x name, %u user") \
 	X("error", 'e', "FILE", "stderr goes there") \
-	X("truncate", 0, NULL, "the first attempt empties these files") \
+	X("keep", 0, "TIME", "end it when nobody looked at its terminal for so long (wz shell: 30m)") \
 	X("env", 0, "NAME=VALUE", "set a variable; may be given several times") \
 	X("pass", 0, "NAME,...", "variables that pass besides PATH and the like; NAME* for a prefix") \
 	X("env-all", 0, NULL, "all variables pass") \

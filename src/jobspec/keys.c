@@ -103,7 +103,6 @@ LINE(set_script, script, 4096)
 	}
 FLAG(set_hold, rq.held)
 FLAG(set_no_requeue, rq.no_requeue)
-FLAG(set_truncate, rq.truncate)
 FLAG(set_env_all, rq.env_all)
 FLAG(set_secrets_env, rq.secrets_env)
 FLAG(set_untracked, untracked)
@@ -218,6 +217,15 @@ static int set_retry_delay(struct setting *s)
 	if (wz_duration_parse(s->value, &us, NULL) < 0 || us > 604800000000u)
 		return bad(s, "a duration up to 7d, such as 30s");
 	s->j->rq.retry_delay_us = us ? (int64_t)us : 1;
+	return 0;
+}
+
+static int set_keep(struct setting *s)
+{
+	uint64_t us;
+	if (wz_duration_parse(s->value, &us, NULL) < 0 || us == 0 || us > (uint64_t)INT64_MAX / 2)
+		return bad(s, "a duration such as 30m");
+	s->j->rq.terminal_keep_us = (int64_t)us;
 	return 0;
 }
 
@@ -358,11 +366,11 @@ static const struct {
         {"after", set_after}, {"on-dep-fail", set_on_dep_fail}, {"array", set_array}, {"sweep", set_sweep},
         {"lines", set_lines}, {"throttle", set_throttle}, {"retries", set_retries}, {"retry-on", set_retry_on},
         {"retry-delay", set_retry_delay}, {"no-requeue", set_no_requeue}, {"output", set_output},
-        {"error", set_error}, {"truncate", set_truncate}, {"env", set_env}, {"pass", set_pass},
-        {"env-all", set_env_all}, {"secret", set_secret}, {"secrets-env", set_secrets_env},
-        {"snapshot", set_snapshot}, {"untracked", set_untracked}, {"script", set_script}, {"sh", set_sh},
-        {"umask", set_umask}, {"log-max", set_log_max}, {"image", set_image}, {"notify", set_notify},
-        {"key", set_key}, {"slurm", set_slurm}};
+        {"error", set_error}, {"keep", set_keep}, {"env", set_env}, {"pass", set_pass}, {"env-all", set_env_all},
+        {"secret", set_secret}, {"secrets-env", set_secrets_env}, {"snapshot", set_snapshot},
+        {"untracked", set_untracked}, {"script", set_script}, {"sh", set_sh}, {"umask", set_umask},
+        {"log-max", set_log_max}, {"image", set_image}, {"notify", set_notify}, {"key", set_key},
+        {"slurm", set_slurm}};
 
 static const struct {
 	const char *key;

@@ -234,10 +234,11 @@ int wz_jobspec_slurm(struct wz_jobspec *j, struct wz_str key, struct wz_str valu
 	case EXPORT:
 		return export_of(j, value, err);
 	case OPEN_MODE:
-		if (wz_str_eq(value, WZ_STR("truncate")))
-			return wz_jobspec_set(j, WZ_STR("truncate"), WZ_STR(""), err);
-		return wz_str_eq(value, WZ_STR("append")) ? 0
-		                                          : refuse(o, value, "expected append or truncate", err);
+		if (wz_str_eq(value, WZ_STR("append")))
+			return 0;
+		if (!wz_str_eq(value, WZ_STR("truncate")))
+			return refuse(o, value, "expected append or truncate", err);
+		return warn(j, o, "files of output are appended to");
 	case MAIL:
 		return warn(j, o, "notifications are named in the configuration of the daemon; say --notify NAME");
 	case WRAP:

@@ -115,7 +115,8 @@ static int date(struct wz_str s, int64_t *ret_us)
 	struct tm t = {.tm_isdst = -1};
 	int year, month, zone = 0;
 	bool given = false;
-	if (!take(&s, 4, &year) || !skip(&s, '-') || !take(&s, 2, &month) || !skip(&s, '-') || !take(&s, 2, &t.tm_mday))
+	if (!take(&s, 4, &year) || !skip(&s, '-') || !take(&s, 2, &month) || !skip(&s, '-') ||
+	        !take(&s, 2, &t.tm_mday))
 		return -EINVAL;
 	if (year < 1970 || year > 9999 || month < 1 || month > 12 || t.tm_mday < 1 || t.tm_mday > 31)
 		return -EINVAL;

@@ -18,11 +18,13 @@ static void refuse(struct wz_api_call *c, int code, const char *reason, const ch
 /* ---- a job, or tasks of an array ---- */
 
 /* What a request does to one open job. 0: done; 1: this one is left as it is; else *err says why not. */
-typedef int act(struct serve *s, struct booked *b, const struct wz_job_info *info, struct wz_str text, struct wz_err *err);
+typedef int act(
+        struct serve *s, struct booked *b, const struct wz_job_info *info, struct wz_str text, struct wz_err *err);
 
 /* Calls `fn` for the job, or for each open task of the array that it names, or for those with the indices. All or nothing when it
  * is one; of several those that can be changed are. */
-static void each(struct serve *s, struct wz_api_call *c, uint64_t id, struct wz_str indices, struct wz_str text, act *fn)
+static void each(
+        struct serve *s, struct wz_api_call *c, uint64_t id, struct wz_str indices, struct wz_str text, act *fn)
 {
 	const struct book_order *o = book_array(s, id);
 	const struct booked *self = book_find(s, id);
@@ -54,7 +56,8 @@ static void each(struct serve *s, struct wz_api_call *c, uint64_t id, struct wz_
 		done += rc == 0;
 	}
 	if (seen == 0 && indices.len && array)
-		(void)wz_err_set(&err, -EALREADY, "JobEnded", WZ_STR("no open task of the array has such an index"));
+		(void)wz_err_set(
+		        &err, -EALREADY, "JobEnded", WZ_STR("no open task of the array has such an index"));
 	if (done)
 		serve_answer(s, c, 0, false);
 	else
@@ -71,7 +74,8 @@ static int touch(struct serve *s, uint64_t job, const char *what, struct wz_str 
 	return 0;
 }
 
-static int cancel(struct serve *s, struct booked *b, const struct wz_job_info *info, struct wz_str text, struct wz_err *err)
+static int cancel(
+        struct serve *s, struct booked *b, const struct wz_job_info *info, struct wz_str text, struct wz_err *err)
 {
 	struct wz_event e = {.kind = WZ_EV_JOB_CANCELLED};
 	uint64_t job = b->job;
@@ -81,7 +85,8 @@ static int cancel(struct serve *s, struct booked *b, const struct wz_job_info *i
 	return rc < 0 ? rc : touch(s, job, "cancelled", text);
 }
 
-static int hold(struct serve *s, struct booked *b, const struct wz_job_info *info, struct wz_str text, struct wz_err *err)
+static int hold(
+        struct serve *s, struct booked *b, const struct wz_job_info *info, struct wz_str text, struct wz_err *err)
 {
 	if (info->state != WZ_JOB_WAITING && info->state != WZ_JOB_HELD)
 		return wz_err_set(err, -EBUSY, "NotWaiting", WZ_STR("only a job that waits can be held"));
@@ -89,7 +94,8 @@ static int hold(struct serve *s, struct booked *b, const struct wz_job_info *inf
 	return touch(s, b->job, "held", text);
 }
 
-static int release(struct serve *s, struct booked *b, const struct wz_job_info *info, struct wz_str text, struct wz_err *err)
+static int release(
+        struct serve *s, struct booked *b, const struct wz_job_info *info, struct wz_str text, struct wz_err *err)
 {
 	(void)info;
 	if (!(b->wait & (BOOK_USER | BOOK_NEVER)))

@@ -28,7 +28,7 @@ int spec_load(struct serve *s, const struct wz_job_row *r, struct wz_arena *a, s
 	*ret = (struct wz_api_submit){.dry_run = false};
 	if (rc == 0 && (rc = wz_json_parse(text, doc, &fault)) == 0)
 		rc = wz_json_read(doc, &wz_type_submit, ret, a, &fault);
-	if (rc < 0 && fault.err.reason)
+	if (rc < 0 && err && fault.err.reason)
 		*err = fault.err;
 	wz_buf_release(&blob); /* the document has copies */
 	return rc;

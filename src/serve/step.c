@@ -215,6 +215,8 @@ static void durable(void *ctx, uint64_t seq, int r)
 	for (uint32_t i = 0; i < t->n_news && r == 0; i++)
 		if (t->news[i].state >= WZ_STATE_COMPLETED)
 			book_forget(s, t->news[i].job);
+	for (uint32_t i = 0; i < t->n_news; i++)
+		logs_job_changed(s, t->news[i].job);
 	turn_free(t);
 }
 

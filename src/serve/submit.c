@@ -30,7 +30,7 @@ static void refuse(struct wz_api_call *c, int code, const char *reason, const ch
 /* Fields of a submit that this body does not carry out yet: refused, not ignored. NULL: none. */
 static const char *not_yet(const struct wz_api_submit *r)
 {
-	return r->image.len ? "image" : r->git_diff.len ? "git_diff" : r->pty ? "pty" : NULL;
+	return r->git_diff.len ? "git_diff" : NULL;
 }
 
 /* A submit under way. */
@@ -113,6 +113,12 @@ static bool check(struct submit *x)
 	rc = wz_submit_check(rq, wz_api_call_arena(x->c), &field, &err);
 	if (rc == 0)
 		rc = check_who(x, &err);
+	if (rc == 0 && rq->pty &&
+	        (rq->stdout_path.len || rq->stderr_path.len || rq->array.len || rq->sweep.n || rq->lines.n)) {
+		field = "pty";
+		rc = wz_err_set(&err, -EINVAL, "BadField",
+		        WZ_STR("a terminal is of one job, and what it shows goes to the job's log"));
+	}
 	if (rc == 0 && rq->priority > 0 && who->role != WZ_ROLE_ADMIN) {
 		field = "priority";
 		rc = wz_err_set(&err, -EPERM, "NotAdmin", WZ_STR("users may only lower their priority"));

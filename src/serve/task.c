@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What one task has of its own in a start: its place in an array, its parameters in the arguments, its environment, secrets,
- * a checkout of its code, files for its output. Code and output need something that runs as the user before the command
- * does: a fixed text for /bin/sh that gets everything as arguments and becomes the command. */
+ * a checkout of its code. The code needs something that runs as the user before the command does: a fixed text for /bin/sh that
+ * gets everything as arguments and becomes the command. */
 #include "serve/serve_int.h"
 
 #include "base/check.h"
@@ -9,25 +9,12 @@
 #include "jobspec/params.h"
 #include "jobspec/words.h"
 
-/* $1 archive, $2 directory in it, $3 and $4 files for stdout and stderr, $5 "t": empty them; the rest is the command. The
- * first line of an attempt in a file that is appended to says which one it is. */
+/* $1 archive, $2 directory in it; the rest is the command. */
 static const char launcher[] = "set -e\n"
-                               "if [ -n \"$1\" ]; then\n"
-                               "	mkdir -p \"$WZ_RUN_DIR/code\"\n"
-                               "	tar -xf \"$1\" -C \"$WZ_RUN_DIR/code\"\n"
-                               "	cd \"$WZ_RUN_DIR/code/$2\"\n"
-                               "fi\n"
-                               "if [ -n \"$3\" ]; then\n"
-                               "	echo \"wz: output goes to $3\"\n"
-                               "	if [ \"$5\" = t ]; then : >\"$3\"; else echo \"--- wz: job $WZ_JOB_ID, "
-                               "attempt $WZ_ATTEMPT\" >>\"$3\"; fi\n"
-                               "fi\n"
-                               "if [ -n \"$4\" ]; then\n"
-                               "	if [ \"$5\" = t ] && [ \"$4\" != \"$3\" ]; then : >\"$4\"; fi\n"
-                               "fi\n"
-                               "if [ -n \"$3\" ]; then exec >>\"$3\"; [ -n \"$4\" ] || exec 2>&1; fi\n"
-                               "if [ -n \"$4\" ]; then exec 2>>\"$4\"; fi\n"
-                               "shift 5\n"
+                               "mkdir -p \"$WZ_RUN_DIR/code\"\n"
+                               "tar -xf \"$1\" -C \"$WZ_RUN_DIR/code\"\n"
+                               "cd \"$WZ_RUN_DIR/code/$2\"\n"
+                               "shift 2\n"
                                "exec \"$@\"\n";
 
 struct task {
@@ -166,88 +153,24 @@ static int put_secrets(struct task *x)
 	return rc;
 }
 
-/* %j job, %A array or job, %a index, %t task, %r restarts, %x name, %u user, %N node, %% itself; %4j with zeros. */
-static struct wz_str pattern(struct task *x, struct wz_str p)
-{
-	char room[WZ_API_TEXT_MAX + 1];
-	struct wz_buf b;
-	wz_buf_init_fixed(&b, room, sizeof room);
-	for (size_t i = 0; i < p.len; i++) {
-		struct wz_num num;
-		struct wz_str v = {NULL, 0};
-		size_t width = 0, at = i;
-		if (p.ptr[i] != '%') {
-			wz_buf_addc(&b, p.ptr[i]);
-			continue;
-		}
-		while (++at < p.len && p.ptr[at] >= '0' && p.ptr[at] <= '9' && width < 10)
-			width = width * 10 + (size_t)(p.ptr[at] - '0');
-		switch (at < p.len ? p.ptr[at] : 0) {
-		case 'j':
-			v = wz_str_i64(&num, x->w->job);
-			break;
-		case 'A':
-			v = wz_str_i64(&num, x->row->array > 0 ? x->row->array : x->w->job);
-			break;
-		case 'a':
-			v = wz_str_i64(&num, x->row->array > 0 ? x->row->array_index : 0);
-			break;
-		case 't':
-			v = wz_str_i64(&num, x->w->task);
-			break;
-		case 'r':
-			v = wz_str_i64(&num, x->w->restarts);
-			break;
-		case 'x':
-			v = x->row->name;
-			break;
-		case 'u':
-			v = x->row->user;
-			break;
-		case 'N':
-			v = x->w->node;
-			break;
-		case '%':
-			v = WZ_STR("%");
-			break;
-		default:
-			wz_buf_addc(&b, '%');
-			continue;
-		}
-		for (size_t k = v.len; k < width && width <= 20; k++)
-			wz_buf_addc(&b, '0');
-		for (size_t k = 0; k < v.len; k++) /* a name is no path */
-			wz_buf_addc(&b, v.ptr[k] == '/' ? '_' : v.ptr[k]);
-		i = at;
-	}
-	return b.status < 0 ? keep(x, p) : keep(x, wz_buf_str(&b));
-}
-
 static int put_launcher(struct task *x)
 {
-	const struct wz_api_submit *spec = x->spec;
 	struct wz_wire_start *w = x->w;
 	const struct wz_str *argv = w->argv.item;
-	bool out = spec->stdout_path.len > 0, err = spec->stderr_path.len > 0, code = x->row->snapshot.len > 0;
 	char path[4096] = "";
-	if (!out && !err && !code)
+	if (!x->row->snapshot.len)
 		return 0;
 	struct wz_str *v = wz_arena_alloc(x->a, ((size_t)w->argv.n + 12) * sizeof *v);
 	uint32_t n = 0;
 	if (!v)
 		return no_memory(x);
-	if (code)
-		snapshot_path(x->s, x->row->uid, x->row->snapshot, path);
+	snapshot_path(x->s, x->row->uid, x->row->snapshot, path);
 	v[n++] = WZ_STR("/bin/sh");
 	v[n++] = WZ_STR("-c");
-	v[n++] = WZ_STR("" /* a literal of its own */);
-	v[n - 1] = (struct wz_str){launcher, sizeof launcher - 1};
+	v[n++] = (struct wz_str){launcher, sizeof launcher - 1};
 	v[n++] = WZ_STR("wz");
 	v[n++] = keep(x, wz_str(path));
-	v[n++] = spec->snapshot_cwd;
-	v[n++] = out ? pattern(x, spec->stdout_path) : WZ_STR("");
-	v[n++] = err ? pattern(x, spec->stderr_path) : WZ_STR("");
-	v[n++] = spec->truncate && w->attempt == 1 ? WZ_STR("t") : WZ_STR("");
+	v[n++] = x->spec->snapshot_cwd;
 	if (w->script.len) /* the agent puts it there, by this name */
 		w->script_at = n++;
 	for (uint32_t i = 0; i < w->argv.n; i++)

@@ -254,7 +254,7 @@ grep -q "out 4" "$dir/outs/o-${outs}_04.txt" || fail "outputs: $(ls "$dir/outs")
 grep -q "err" "$dir/outs/o-${outs}_03.txt" || fail "stderr goes with it"
 fixed=$(submit --cwd "$dir/outs" -o fixed.txt -e errors.txt --retries 2 --retry-delay 100ms -- sh -c 'echo "run $WZ_ATTEMPT"; echo bad >&2; exit 1')
 run 1 "$wz" wait "$fixed"
-[ "$(grep -c "^--- wz: job $fixed, attempt" "$dir/outs/fixed.txt")" = 3 ] || fail "markers: $(cat "$dir/outs/fixed.txt")"
+[ "$(grep -c "job $fixed task 0 attempt" "$dir/outs/fixed.txt")" = 2 ] || fail "markers: $(cat "$dir/outs/fixed.txt")"
 grep -q "run 3" "$dir/outs/fixed.txt" || fail "the last attempt is there"
 [ "$(grep -c bad "$dir/outs/errors.txt")" = 3 ] || fail "errors: $(cat "$dir/outs/errors.txt")"
 ok "output to files of the user's, with patterns, over attempts"
