@@ -232,6 +232,17 @@ struct wz_api_whoami {
 	int64_t uid;
 };
 
+struct wz_api_change { /* a waiting job's start today, and in the cluster that was asked about; 0: not known, or never */
+	uint64_t job;
+	struct wz_str user, name;
+	int64_t now_latest_us, now_from_us, now_to_us, then_latest_us, then_from_us, then_to_us;
+	bool gone;
+};
+struct wz_api_sample { /* readings of a moment; -1: not known */
+	int64_t time_us;
+	int32_t util_pct, mem_used_pct, held_pct;
+	int64_t power_mw;
+};
 struct wz_api_span { /* one task of one attempt, in time */
 	uint64_t job;
 	uint32_t task, attempt;
@@ -292,7 +303,7 @@ extern const struct wz_api_type wz_type_task, wz_type_job, wz_type_attempt, wz_t
         wz_type_info, wz_type_whoami, wz_type_submitted, wz_type_snapshot, wz_type_event, wz_type_audit_line,
         wz_type_reloaded;
 extern const struct wz_api_type wz_type_piece, wz_type_board_device, wz_type_board_node, wz_type_board_job,
-        wz_type_expected, wz_type_board, wz_type_span, wz_type_session_link;
+        wz_type_expected, wz_type_board, wz_type_change, wz_type_sample, wz_type_span, wz_type_session_link;
 
 /* ---- requests ---- */
 
@@ -461,6 +472,14 @@ struct wz_api_audit_query {
 	int64_t since_us;
 	uint32_t limit; /* 0: 1000 */
 };
+struct wz_api_whatif_query {
+	struct wz_str edit;
+};
+struct wz_api_sample_query {
+	struct wz_str node; /* empty: the whole cluster */
+	uint32_t device;
+	int64_t since_us;
+};
 struct wz_api_timeline_query {
 	int64_t since_us; /* 0: a day ago */
 	uint32_t limit;
@@ -478,8 +497,9 @@ struct wz_api_nothing {
 extern const struct wz_api_type wz_type_submit, wz_type_job_query, wz_type_job_ref, wz_type_job_cancel,
         wz_type_job_hold, wz_type_job_signal, wz_type_job_edit, wz_type_job_report, wz_type_job_logs, wz_type_job_terminal, wz_type_job_type,
         wz_type_node_ref, wz_type_node_drain, wz_type_device_query, wz_type_queue_set, wz_type_name_ref,
-        wz_type_reservation_set, wz_type_usage_query, wz_type_audit_query, wz_type_events_query,
-        wz_type_snapshot_put, wz_type_nothing;
-extern const struct wz_api_type wz_type_board_query, wz_type_timeline_query, wz_type_session_open, wz_type_login;
+        wz_type_reservation_set, wz_type_usage_query, wz_type_audit_query, wz_type_events_query, wz_type_snapshot_put,
+        wz_type_nothing;
+extern const struct wz_api_type wz_type_board_query, wz_type_whatif_query,
+        wz_type_sample_query, wz_type_timeline_query, wz_type_session_open, wz_type_login;
 
 #endif

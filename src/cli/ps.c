@@ -7,8 +7,11 @@
 #include "cli/table.h"
 #include "os/clock.h"
 
+#define LIMIT 1000u /* more is for programs */
+
 struct args {
 	struct wz_str socket, user, state, name, label;
+	uint64_t limit;
 	bool all, json, tasks;
 };
 
@@ -17,6 +20,8 @@ static const struct wz_opt opts[] = {
         {"user", 'u', WZ_OPT_STRING, "NAME", "of this user", offsetof(struct args, user), 0},
         {"state", 's', WZ_OPT_STRING, "WORD,...", "RUNNING, PENDING, FAILED, waiting, active, ended, ...",
                 offsetof(struct args, state), 0},
+        {"limit", 'n', WZ_OPT_U64, "N", "at most so many, and all that run; 0: no limit (1000; with --json none)",
+                offsetof(struct args, limit), 1000000},
         {"name", 0, WZ_OPT_STRING, "NAME", "of this name", offsetof(struct args, name), 0},
         {"label", 'l', WZ_OPT_STRING, "NAME[=VALUE]", "with this label", offsetof(struct args, label), 0},
         {"tasks", 0, WZ_OPT_FLAG, NULL, "each task of an array by itself", offsetof(struct args, tasks), 0},
@@ -92,40 +97,74 @@ static void query(struct wz_buf *b, const char *key, struct wz_str v)
 	}
 }
 
-static int ps_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
+/* Rows of one page; its cursor, 0 at the end. */
+static int page(struct wz_daemon *d, struct wz_buf *path, bool raw, struct wz_table *t, uint64_t *ret_next)
 {
-	struct args a = {.all = false};
-	struct wz_daemon d;
-	struct wz_buf path;
 	json_t *root = NULL, *j;
 	size_t i;
+	*ret_next = 0;
+	int code = wz_daemon_get(d, wz_buf_z(path), raw, &root);
+	json_array_foreach(json_object_get(root, "jobs"), i, j) row(t, j);
+	if (root)
+		*ret_next = (uint64_t)wz_daemon_int(root, "next");
+	json_decref(root);
+	return code;
+}
+
+/* The first page; where it does not hold all, what runs beyond it too, since that is what people look for. */
+static int pages(struct wz_daemon *d, const struct args *a, uint64_t limit, struct wz_table *t, bool *ret_more)
+{
+	struct wz_buf path;
+	uint64_t next;
+	wz_buf_init(&path, d->cli->mem, 65536);
+	wz_buf_addz(&path, a->all ? "/v1/jobs?all=true" : "/v1/jobs?all=false");
+	if (limit) {
+		wz_buf_addz(&path, "&limit=");
+		wz_buf_add_u64(&path, limit);
+	}
+	query(&path, "user", a->user);
+	query(&path, "state", a->state);
+	query(&path, "name", a->name);
+	query(&path, "label", a->label);
+	if (!a->tasks && !a->json)
+		wz_buf_addz(&path, "&collapse=true");
+	int code = page(d, &path, a->json, t, &next);
+	*ret_more = next != 0;
+	if (code == 0 && next && !a->state.len && !a->json) {
+		wz_buf_clear(&path);
+		wz_buf_addz(&path, "/v1/jobs?state=active&after=");
+		wz_buf_add_u64(&path, next);
+		query(&path, "user", a->user);
+		query(&path, "name", a->name);
+		query(&path, "label", a->label);
+		code = page(d, &path, false, t, &next);
+	}
+	wz_buf_release(&path);
+	return code;
+}
+
+static int ps_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
+{
+	static const char *const head[] = {"JOB", "NAME", "USER", "STATE", "TIME", "PRIO", "PROFILE", "REASON"};
+	struct args a = {.limit = UINT64_MAX};
+	struct wz_daemon d;
+	struct wz_table t;
+	bool more = false;
 	int n = wz_cli_opts(v, &a, argc, argv);
 	if (n != 0)
 		return n < 0 ? WZ_EXIT_USAGE : wz_cli_usage(v, "wz ps takes no operands; one job: wz show ID");
-	wz_buf_init(&path, cli->mem, 65536);
-	wz_buf_addz(&path, a.all ? "/v1/jobs?all=true" : "/v1/jobs?all=false");
-	query(&path, "user", a.user);
-	query(&path, "state", a.state);
-	query(&path, "name", a.name);
-	query(&path, "label", a.label);
-	if (!a.tasks && !a.json)
-		wz_buf_addz(&path, "&collapse=true");
+	uint64_t limit = a.limit != UINT64_MAX ? a.limit : a.json ? 0 : LIMIT;
+	wz_table_init(&t, cli->mem, 8, 1u << 0 | 1u << 4 | 1u << 5);
+	for (unsigned i = 0; i < 8; i++)
+		wz_table_addz(&t, head[i]);
 	int code = wz_daemon_open(&d, cli, a.socket);
 	if (code == 0)
-		code = wz_daemon_get(&d, wz_buf_z(&path), a.json, &root);
-	if (code == 0 && root) {
-		static const char *const head[] = {
-		        "JOB", "NAME", "USER", "STATE", "TIME", "PRIO", "PROFILE", "REASON"};
-		struct wz_table t;
-		wz_table_init(&t, cli->mem, 8, 1u << 0 | 1u << 4 | 1u << 5);
-		for (i = 0; i < 8; i++)
-			wz_table_addz(&t, head[i]);
-		json_array_foreach(json_object_get(root, "jobs"), i, j) row(&t, j);
+		code = pages(&d, &a, limit, &t, &more);
+	if (code == 0 && !a.json)
 		wz_table_print(&t, &cli->out);
-		wz_table_release(&t);
-		json_decref(root);
-	}
-	wz_buf_release(&path);
+	if (code == 0 && more && !a.json)
+		wz_cli_warn(WZ_STR("there are more; --limit 0 shows all"));
+	wz_table_release(&t);
 	wz_daemon_close(&d);
 	return code;
 }
@@ -133,7 +172,7 @@ static int ps_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **a
 const struct wz_verb wz_verb_ps = {
         .name = "ps",
         .summary = "jobs that wait or run",
-        .usage = "wz ps [--all] [--user NAME] [--state WORD,...] [--json]",
+        .usage = "wz ps [--all] [--limit N] [--user NAME] [--state WORD,...] [--json]",
         .examples = "wz ps\nwz ps --all --json\n",
         .opts = opts,
         .fn = ps_fn,

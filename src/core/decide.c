@@ -246,7 +246,7 @@ int wz_core_decide(struct wz_core *c, uint64_t budget, struct wz_plan *plan, str
 		r = propose_wanted(c, plan);
 	if (r == 0) {
 		wz_ledger_begin(c);
-		r = wz_gate_begin(c);
+		r = wz_gate_begin(c, false);
 		if (r == 0 && c->holds.n)
 			r = place_held(c, plan);
 		if (r == 0)

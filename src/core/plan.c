@@ -419,6 +419,9 @@ int wz_future_plan(struct wz_core *c, uint32_t slot, uint64_t length_us, bool pr
 	w.together = j->tasks_max > 1 && !w.s->link_preferred &&
 	             (w.s->link == WZ_LINK_NODE || w.s->link == WZ_LINK_RACK);
 	load(c);
+	/* What was promised from now on is taken before the first look; in a step nothing is, beside it something may be. */
+	for (; w.start < w.x->n_p && w.x->p[w.x->by_start[w.start]].at_us <= w.now; w.start++)
+		promised(&w, &w.x->p[w.x->by_start[w.start]], 1);
 	for (uint32_t i = 0; i < c->model.n_nodes; i++) {
 		bool ok = c->model.node[i].name && WZ_NODE_USABLE(&c->model.node[i]) &&
 		          wz_fit_idle(c, w.s, i) == WZ_REASON_NONE;

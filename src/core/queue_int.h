@@ -192,7 +192,7 @@ struct wz_gate {
 	uint64_t end_us; /* when it will be over at the latest; UINT64_MAX: not known */
 	struct wz_blocker denied; /* why a node that fits was not allowed; reason NONE: none was */
 };
-int wz_gate_begin(struct wz_core *c); /* of a decide: entries of the reservations; -ENOMEM */
+int wz_gate_begin(struct wz_core *c, bool plan); /* of a decide, or of a plan beside it: entries of the reservations; -ENOMEM */
 void wz_gate_job(struct wz_core *c, uint32_t slot);
 int64_t wz_gate_eval(struct wz_core *c, uint32_t slot, uint32_t node); /* as wz_index_eval */
 uint32_t wz_gate_best(struct wz_core *c, uint32_t slot, struct wz_rng *rng); /* as wz_index_best */

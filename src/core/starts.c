@@ -155,7 +155,7 @@ static uint32_t in_order(struct wz_core *c, uint32_t *slot, uint32_t max)
 /* One future: the starts of the jobs into start[]. */
 static int plan_once(struct wz_core *c, struct future_ctx *x, const uint32_t *slot, uint32_t n, uint64_t *start)
 {
-	int r = wz_gate_begin(c);
+	int r = wz_gate_begin(c, true);
 
 	if (r == 0)
 		r = wz_future_begin(c, x->sample ? end_drawn : end_by_limit, x);

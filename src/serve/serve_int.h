@@ -8,12 +8,14 @@
 
 #include "agent/wire.h"
 #include "api/api.h"
+#include "base/map.h"
 #include "os/loop.h"
 #include "os/sock.h"
 #include "serve/book.h"
 #include "serve/auditlog.h"
 #include "serve/config.h"
 #include "serve/notify.h"
+#include "serve/samples.h"
 #include "serve/serve.h"
 #include "store/store.h"
 
@@ -73,6 +75,7 @@ struct place_facts { /* of a device, beside the core's */
 	char uuid[80];
 	int32_t util_pct, temp_c, foreign;
 	int64_t mem_used, power_mw, read_us;
+	struct wz_series *series; /* NULL: none yet */
 	struct told told; /* what the core was told last */
 };
 struct node_facts { /* by node id */
@@ -86,6 +89,12 @@ struct keeping { /* one pass of the retention, keep.c */
 	uint64_t after; /* the job that the next batch comes before; 0: begins */
 	uint64_t bytes, dropped, freed;
 	int64_t now_us;
+};
+
+struct quota { /* jobs that wait or run, by owner; quota.c */
+	struct wz_map user, owner; /* uid and job number to a place in `count` */
+	uint32_t *count;
+	uint32_t n, cap;
 };
 
 struct serve {
@@ -139,7 +148,11 @@ struct serve {
 	struct wz_auditlog auditlog;
 	struct wz_notify *notify;
 	struct keeping keep;
+	struct quota quota;
 	struct wz_sigwatch hup;
+	struct wz_timer sample_timer;
+	struct wz_series *cluster; /* held against used, over all devices */
+	int64_t sample_base_us; /* of number 0 */
 	struct serve_past *past; /* boards of past moments that are asked for; NULL: none was yet */
 	/* the end */
 	bool stopping, failed;
@@ -211,14 +224,25 @@ void conf_signal(void *ctx); /* SIGHUP */
 void conf_free(struct serve *s);
 void conf_audit(void *ctx, const struct wz_api_audit *a);
 void conf_tell(struct serve *s, const struct news *n); /* notifications */
+/* ruled.c: queues and rules. `check` before anything is changed; `apply` tells what cannot be done to the log. */
+int ruled_check(struct serve *s, const struct wz_config *c, struct wz_err *err);
+void ruled_apply(struct serve *s, const struct wz_config *c);
 int keep_begin(struct serve *s);
+/* quota.c */
+int quota_begin(struct serve *s, struct wz_err *err);
+void quota_free(struct serve *s);
+int quota_room(struct serve *s, const struct wz_api_who *who, uint64_t n, struct wz_err *err); /* -EDQUOT "TooManyJobs" */
+void quota_add(struct serve *s, uint64_t job, int64_t uid);
+void quota_end(struct serve *s, uint64_t job); /* any number of times */
+/* What was asked, and the entries of defaults.profile that it does not name. Lives in the arena. */
+struct wz_str conf_profile(const struct serve *s, struct wz_str asked, struct wz_arena *a);
 void op_reload(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);
 void op_doctor(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq); /* checkup.c */
 int serve_metrics(struct serve *s);
 void serve_collect(void *ctx, struct wz_metrics *m);
 void op_audit_list(void *ctx, struct wz_api_call *c, const struct wz_api_audit_query *rq);
 
-/* load.c, submit.c, task.c, secret.c, snapshot.c, whatif.c, edit.c */
+/* load.c, submit.c, task.c, secret.c, snapshot.c, dryrun.c, edit.c */
 uint8_t book_on_fail_parse(struct wz_str word); /* enum book_on_fail */
 void book_undo(struct serve *s, uint64_t first, uint32_t n, uint32_t order); /* of a submit that failed half-way */
 void book_touch(struct serve *s, uint64_t job); /* the core is brought in line with what it waits for */
@@ -259,6 +283,10 @@ void op_job_logs(void *ctx, struct wz_api_call *c, const struct wz_api_job_logs 
 void op_node_list(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);
 void op_device_list(void *ctx, struct wz_api_call *c, const struct wz_api_device_query *rq);
 void op_timeline(void *ctx, struct wz_api_call *c, const struct wz_api_timeline_query *rq);
+void op_whatif(void *ctx, struct wz_api_call *c, const struct wz_api_whatif_query *rq);
+void op_samples(void *ctx, struct wz_api_call *c, const struct wz_api_sample_query *rq);
+void serve_sample(void *ctx); /* the timer's */
+void serve_samples_end(struct serve *s);
 void op_board(void *ctx, struct wz_api_call *c, const struct wz_api_board_query *rq);
 void serve_past_end(struct serve *s);
 void op_info(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);

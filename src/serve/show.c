@@ -176,42 +176,48 @@ static void end_group(struct showing *x)
 	end_run(x);
 	x->group.array_indices = wz_buf_str(&x->runs);
 	wz_api_item_job(x->c, &x->group);
-	x->last = x->group.id > x->last ? x->group.id : x->last;
 	x->n++;
 	x->group.count = 0;
 	wz_buf_clear(&x->runs);
 }
 
-/* True when the job went into a group. Rows come by number, so the tasks of an array come together. */
-static bool collapsed(struct showing *x, const struct wz_api_job *j)
+static bool waits_in_array(const struct wz_api_job *j)
+{
+	return j->array && (j->state == WZ_STATE_PENDING || j->state == WZ_STATE_HELD);
+}
+
+/* Rows come by number, so the tasks of an array come together. */
+static bool same_group(const struct showing *x, const struct wz_api_job *j)
+{
+	return x->group.count && waits_in_array(j) && j->array == x->group.array && j->state == x->group.state;
+}
+
+static void begin_group(struct showing *x, const struct wz_api_job *j)
 {
 	struct wz_arena *a = wz_api_call_arena(x->c);
-	bool waits = j->array && (j->state == WZ_STATE_PENDING || j->state == WZ_STATE_HELD);
-	if (x->group.count && (j->array != x->group.array || (waits && j->state != x->group.state)))
-		end_group(x);
-	if (!waits)
-		return false;
-	if (x->group.count++ && j->array_index == x->run_last + 1) {
-		x->run_last = j->array_index;
-		return true;
-	}
-	if (x->group.count > 1) {
-		end_run(x);
-	} else {
-		uint32_t count = x->group.count;
-		x->group = *j; /* its strings are the row's */
-		x->group.count = count;
-		x->group.name = keep(a, j->name);
-		x->group.user = keep(a, j->user);
-		x->group.queue = keep(a, j->queue);
-		x->group.reason = keep(a, j->reason);
-		x->group.reason_text = keep(a, j->reason_text);
-		x->group.profile = keep(a, j->profile);
-		x->group.comment = (struct wz_str){NULL, 0};
-		x->group.after = x->group.params = (struct wz_strs){NULL, 0};
-	}
+	x->group = *j; /* its strings are the row's */
+	x->group.count = 1;
+	x->group.name = keep(a, j->name);
+	x->group.user = keep(a, j->user);
+	x->group.queue = keep(a, j->queue);
+	x->group.reason = keep(a, j->reason);
+	x->group.reason_text = keep(a, j->reason_text);
+	x->group.profile = keep(a, j->profile);
+	x->group.comment = (struct wz_str){NULL, 0};
+	x->group.after = x->group.params = (struct wz_strs){NULL, 0};
 	x->run_first = x->run_last = j->array_index;
-	return true;
+	x->last = j->id;
+}
+
+static void add_to_group(struct showing *x, const struct wz_api_job *j)
+{
+	x->group.count++;
+	x->last = j->id;
+	if (j->array_index != x->run_last + 1) {
+		end_run(x);
+		x->run_first = j->array_index;
+	}
+	x->run_last = j->array_index;
 }
 
 static int list_row(void *ctx, const struct wz_job_row *r)
@@ -226,13 +232,20 @@ static int list_row(void *ctx, const struct wz_job_row *r)
 		return 0;
 	if (x->q->label.len && !labelled(x->s, r, x->q->label))
 		return 0;
-	if (x->n == x->limit) {
+	job_of_row(x->s, r, &j, &x->text);
+	if (x->q->collapse && same_group(x, &j)) {
+		add_to_group(x, &j);
+		return 0;
+	}
+	if (x->n + (x->group.count != 0) >= x->limit) {
 		x->more = true;
 		return 1;
 	}
-	job_of_row(x->s, r, &j, &x->text);
-	if (x->q->collapse && collapsed(x, &j))
+	end_group(x);
+	if (x->q->collapse && waits_in_array(&j)) {
+		begin_group(x, &j);
 		return 0;
+	}
 	wz_api_item_job(x->c, &j);
 	x->last = j.id;
 	x->n++;
@@ -266,7 +279,11 @@ static int words_of(const struct wz_api_job_query *q, uint32_t *ret, struct wz_e
 void op_job_list(void *ctx, struct wz_api_call *c, const struct wz_api_job_query *rq)
 {
 	struct showing x = {.s = ctx, .c = c, .q = rq, .limit = rq->limit ? rq->limit : 100000};
-	struct wz_job_query q = {.user = rq->user, .queue = rq->queue, .after = rq->after, .limit = UINT32_MAX};
+	struct wz_job_query q = {.user = rq->user,
+	        .queue = rq->queue,
+	        .after = rq->after,
+	        .limit = UINT32_MAX,
+	        .brief = rq->label.len == 0};
 	struct wz_err err;
 	int rc = rq->node.len || rq->since_us || rq->until_us
 	                 ? wz_err_set(&err, -EOPNOTSUPP, "NotSupported",

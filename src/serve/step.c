@@ -269,6 +269,7 @@ static int write_job(struct serve *s, const struct touched *t, struct wz_err *er
 		}
 	} else {
 		WZ_SET(JOB, &r, state, WZ_ROW_ENDED);
+		quota_end(s, t->job);
 		WZ_SET(JOB, &r, end, t->end);
 		WZ_SET(JOB, &r, ended_us, serve_now_us(s));
 		if (t->text[0] || !book_is_noted(s, t->job))

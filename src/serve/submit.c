@@ -123,7 +123,8 @@ static bool check(struct submit *x)
 		field = "priority";
 		rc = wz_err_set(&err, -EPERM, "NotAdmin", WZ_STR("users may only lower their priority"));
 	}
-	if (rc == 0 && (rc = wz_profile_parse(rq->profile, wz_core_catalogue(x->s->core), &x->profile, &err)) < 0)
+	if (rc == 0 && (rc = wz_profile_parse(conf_profile(x->s, rq->profile, wz_api_call_arena(x->c)),
+	                        wz_core_catalogue(x->s->core), &x->profile, &err)) < 0)
 		field = "profile";
 	if (rc == 0 && (rc = wz_config_check_notify(x->s->conf, wz_str(who->name), rq->notify, &err)) < 0)
 		field = "notify";
@@ -133,6 +134,8 @@ static bool check(struct submit *x)
 		field = NULL;
 	if (rc == 0)
 		rc = count_tasks(x, &err);
+	if (rc == 0)
+		rc = quota_room(x->s, who, x->count, &err);
 	if (rc == 0)
 		rc = wz_store_ready(x->s->store, &err);
 	if (rc < 0 && field)
@@ -396,6 +399,7 @@ static void accept(struct submit *x)
 	}
 	while (rc == 0 && done < x->count && (rc = one(x, done, order, wz_buf_str(&profile), &err)) == 0) {
 		s->last_job = x->first + done;
+		quota_add(s, s->last_job, wz_api_call_who(x->c)->uid);
 		done++;
 	}
 	if (rc == 0) {
@@ -458,16 +462,19 @@ static void again(struct submit *x, uint64_t job)
 
 void op_job_submit(void *ctx, struct wz_api_call *c, const struct wz_api_submit *rq)
 {
-	struct submit *x = wz_arena_alloc(wz_api_call_arena(c), sizeof *x);
 	struct serve *s = ctx;
+	/* Not in the arena of the call, which ends with the answer. */
+	struct submit *x = wz_mem_zalloc(s->mem, sizeof *x);
 	uint64_t job;
 	if (!x) {
 		refuse(c, -ENOMEM, "OutOfMemory", "out of memory", NULL);
 		return;
 	}
 	*x = (struct submit){.s = s, .c = c, .rq = rq};
-	if (!check(x))
+	if (!check(x)) {
+		wz_mem_free(s->mem, x, sizeof *x);
 		return;
+	}
 	struct wz_api_submit k = kept(rq);
 	wz_buf_init(&x->spec, s->mem, WZ_LINE_MAX / 2);
 	wz_buf_init(&x->text, s->mem, 65536);
@@ -486,4 +493,5 @@ void op_job_submit(void *ctx, struct wz_api_call *c, const struct wz_api_submit 
 	wz_buf_release(&x->spec);
 	wz_buf_release(&x->text);
 	wz_buf_release(&x->params);
+	wz_mem_free(s->mem, x, sizeof *x);
 }

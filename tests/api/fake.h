@@ -517,6 +517,28 @@ static void fake_board(void *ctx, struct wz_api_call *c, const struct wz_api_boa
 	                              .jobs = {jobs, 1}});
 }
 
+static void fake_whatif(void *ctx, struct wz_api_call *c, const struct wz_api_whatif_query *rq)
+{
+	(void)ctx;
+	if (!rq->edit.len || rq->edit.len > 64) {
+		fake_fail(c, -EINVAL, "BadEdit", "an edit of at most 64 bytes is expected");
+		return;
+	}
+	wz_api_item_change(c, &(struct wz_api_change){.job = 1, .now_latest_us = 1700000000000000});
+	wz_api_list_end(c, 0);
+}
+
+static void fake_samples(void *ctx, struct wz_api_call *c, const struct wz_api_sample_query *rq)
+{
+	(void)ctx;
+	if (rq->node.len && !wz_str_eq(rq->node, WZ_STR("n1"))) {
+		fake_fail(c, -ENOENT, "NoSuchNode", "no such node");
+		return;
+	}
+	wz_api_item_sample(c, &(struct wz_api_sample){.time_us = 1700000000000000, .util_pct = 50, .power_mw = -1});
+	wz_api_list_end(c, 0);
+}
+
 static void fake_timeline(void *ctx, struct wz_api_call *c, const struct wz_api_timeline_query *rq)
 {
 	static const uint64_t devices[] = {0, 1};
