@@ -134,7 +134,7 @@ static const struct wz_api_field why_fields[] = {
         WZ_F_TYPE(T, remedies, LIST, 0, &wz_type_remedy, "smallest changes, checked by the real placement"),
         WZ_F(T, position, U32, 0, "place in its queue"),
         WZ_F(T, queue_length, U32, 0, "jobs that wait in its queue"),
-        WZ_F(T, expected_start_us, TIME, 0, "likely start"),
+        WZ_F(T, expected_start_us, TIME, 0, "90th percentile: by then it has likely started"),
         WZ_F(T, earliest_start_us, TIME, 0, "10th percentile"),
         WZ_F(T, latest_start_us, TIME, 0, "by the limits of what runs"),
         WZ_F(T, how, STR, 0, "how the times are known"),

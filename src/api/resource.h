@@ -190,16 +190,26 @@ struct wz_api_board_query {
 
 struct wz_api_queue {
 	struct wz_str name, parent;
-	uint32_t weight;
-	int64_t guaranteed_milli, limit_milli, used_milli; /* of devices: 1000 is one; limit 0: none */
+	struct wz_str rules; /* text of spec/queues.md */
+	int64_t used_milli, past_milli; /* devices now, and their decayed average: 1000 is one */
+	uint32_t share_ppm; /* dominant share of the cluster */
 	uint32_t pending, running;
-	int64_t oldest_wait_us; /* when the one that waits longest was submitted */
-	struct wz_str state; /* "open", "closed" */
+	int64_t spent_hours_milli, spent_money_milli;
+	struct wz_items amounts; /* struct wz_api_amount */
+	struct wz_items users; /* struct wz_api_share: of a leaf */
+};
+struct wz_api_amount { /* what rules name; -1: no such rule. Thousandths, of memory MiB */
+	struct wz_str what;
+	int64_t used, guaranteed, limit, borrow, lend, capacity;
+};
+struct wz_api_share {
+	struct wz_str user;
+	uint32_t pending, running, share_ppm;
+	int64_t used_milli, past_milli;
 };
 
 struct wz_api_reservation {
-	struct wz_str name, profile, node;
-	struct wz_strs users;
+	struct wz_str name, rules; /* text of spec/queues.md */
 	int64_t start_us, end_us;
 	struct wz_str state; /* "planned", "active", "over" */
 };
@@ -299,9 +309,9 @@ struct wz_api_event {
 };
 
 extern const struct wz_api_type wz_type_task, wz_type_job, wz_type_attempt, wz_type_blocker, wz_type_remedy,
-        wz_type_why, wz_type_device, wz_type_node, wz_type_queue, wz_type_reservation, wz_type_usage, wz_type_check,
-        wz_type_info, wz_type_whoami, wz_type_submitted, wz_type_snapshot, wz_type_event, wz_type_audit_line,
-        wz_type_reloaded;
+        wz_type_why, wz_type_device, wz_type_node, wz_type_amount, wz_type_share, wz_type_queue,
+        wz_type_reservation, wz_type_usage, wz_type_check, wz_type_info, wz_type_whoami, wz_type_submitted,
+        wz_type_snapshot, wz_type_event, wz_type_audit_line, wz_type_reloaded;
 extern const struct wz_api_type wz_type_piece, wz_type_board_device, wz_type_board_node, wz_type_board_job,
         wz_type_expected, wz_type_board, wz_type_change, wz_type_sample, wz_type_span, wz_type_session_link;
 
@@ -445,18 +455,13 @@ struct wz_api_device_query {
 	struct wz_str node, model;
 };
 struct wz_api_queue_set {
-	struct wz_str name, parent;
-	uint32_t weight;
-	int64_t guaranteed_milli, limit_milli;
-	struct wz_str state;
+	struct wz_str name, rules;
 };
 struct wz_api_name_ref {
 	struct wz_str name;
 };
 struct wz_api_reservation_set {
-	struct wz_str name, profile, node;
-	struct wz_strs users;
-	int64_t start_us, end_us;
+	struct wz_str name, rules;
 };
 struct wz_api_usage_query {
 	struct wz_str by, user, queue;

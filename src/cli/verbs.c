@@ -19,6 +19,8 @@ static const struct wz_verb *const verbs[] = {
         &wz_verb_wait,
         &wz_verb_nodes,
         &wz_verb_devices,
+        &wz_verb_queue,
+        &wz_verb_reserve,
         &wz_verb_drain,
         &wz_verb_undrain,
         &wz_verb_doctor,

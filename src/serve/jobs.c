@@ -138,14 +138,14 @@ void op_job_signal(void *ctx, struct wz_api_call *c, const struct wz_api_job_sig
 	else if (!s->adopted)
 		refuse(c, -EAGAIN, "AgentAway", "the agent is being started; try again", NULL);
 	else {
-		for (uint32_t t = 0; t < info.tasks_max; t++) {
+		for (uint32_t t = 0; t < info.task_numbers; t++) {
 			struct wz_wire_msg m;
 			if (wz_core_task(s->core, rq->id, t, &p) < 0)
 				continue;
 			wz_wire_init(&m, WZ_WIRE_SIGNAL);
 			m.u.stop.job = (int64_t)rq->id;
 			m.u.stop.task = t;
-			m.u.stop.attempt = info.attempt;
+			m.u.stop.attempt = wz_core_task_attempt(s->core, rq->id, t);
 			m.u.stop.signal = signo;
 			link_send(s, &m);
 		}

@@ -249,9 +249,8 @@ static void on_hello(struct serve *s, const struct wz_wire_hello *h)
 
 static bool holds(const struct serve *s, uint64_t job, uint32_t task, uint32_t attempt, struct wz_job_info *ret)
 {
-	struct wz_place p;
-	return wz_core_job(s->core, job, ret) == 0 && ret->attempt == attempt &&
-	       wz_core_task(s->core, job, task, &p) == 0;
+	return wz_core_job(s->core, job, ret) == 0 && attempt &&
+	       wz_core_task_attempt(s->core, job, task) == attempt;
 }
 
 static void on_running(struct serve *s, const struct wz_wire_running *r)
@@ -393,8 +392,9 @@ static void on_ended(struct serve *s, int64_t id, const struct wz_wire_ended *e)
 static void adopt_task(struct serve *s, const struct wz_job_info *j, uint32_t task, const struct wz_flight_info *f)
 {
 	struct wz_wire_msg m;
-	struct asked what = {.job = j->job, .task = task, .attempt = j->attempt};
-	struct wz_effect e = {.job = j->job, .task = task, .attempt = j->attempt};
+	uint32_t attempt = wz_core_task_attempt(s->core, j->job, task);
+	struct asked what = {.job = j->job, .task = task, .attempt = attempt};
+	struct wz_effect e = {.job = j->job, .task = task, .attempt = attempt};
 	if (wz_core_task(s->core, j->job, task, &e.place) < 0)
 		return;
 	if (f) {
@@ -410,7 +410,7 @@ static void adopt_task(struct serve *s, const struct wz_job_info *j, uint32_t ta
 	wz_wire_init(&m, WZ_WIRE_QUERY);
 	m.u.stop.job = (int64_t)j->job;
 	m.u.stop.task = task;
-	m.u.stop.attempt = j->attempt;
+	m.u.stop.attempt = attempt;
 	link_ask(s, &m, &what);
 }
 
@@ -456,10 +456,10 @@ static void adopt(struct serve *s)
 	for (uint32_t i = 0; (rc = wz_core_job_at(s->core, i, &j)) != -ENOENT; i++) {
 		if (rc == 1 || j.state == WZ_JOB_WAITING || j.state == WZ_JOB_HELD)
 			continue;
-		for (uint32_t t = 0; t < j.tasks_max; t++) {
+		for (uint32_t t = 0; t < j.task_numbers; t++) {
 			const struct wz_flight_info *flight = NULL;
 			for (uint32_t k = 0; k < n && !flight; k++)
-				if (f[k].job == j.job && f[k].task == t && f[k].attempt == j.attempt)
+				if (f[k].job == j.job && f[k].task == t)
 					flight = &f[k];
 			adopt_task(s, &j, t, flight);
 		}

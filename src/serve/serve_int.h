@@ -242,6 +242,14 @@ int serve_metrics(struct serve *s);
 void serve_collect(void *ctx, struct wz_metrics *m);
 void op_audit_list(void *ctx, struct wz_api_call *c, const struct wz_api_audit_query *rq);
 
+/* queues.c */
+void op_queue_list(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);
+void op_queue_set(void *ctx, struct wz_api_call *c, const struct wz_api_queue_set *rq);
+void op_queue_remove(void *ctx, struct wz_api_call *c, const struct wz_api_name_ref *rq);
+void op_reservation_list(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);
+void op_reservation_set(void *ctx, struct wz_api_call *c, const struct wz_api_reservation_set *rq);
+void op_reservation_remove(void *ctx, struct wz_api_call *c, const struct wz_api_name_ref *rq);
+
 /* load.c, submit.c, task.c, secret.c, snapshot.c, dryrun.c, edit.c */
 uint8_t book_on_fail_parse(struct wz_str word); /* enum book_on_fail */
 void book_undo(struct serve *s, uint64_t first, uint32_t n, uint32_t order); /* of a submit that failed half-way */

@@ -484,13 +484,49 @@ bool job_ended(struct serve *s, uint64_t job)
 
 /* ---- why ---- */
 
+static struct wz_api_blocker rule_blocker(struct wz_arena *a, const struct wz_rule_blocker *r)
+{
+	char *text = wz_arena_alloc(a, 256);
+	struct wz_buf b;
+	wz_buf_init_fixed(&b, text, text ? 256 : 0);
+	wz_rule_blocker_format(r, &b);
+	return (struct wz_api_blocker){.reason = wz_str(wz_reason_word(r->reason)), .text = wz_buf_str(&b)};
+}
+
+#define STARTS_WORK (1u << 22) /* nodes and ends looked at for one answer: some tens of milliseconds */
+
+/* When it will start, by the plan of this step. */
+static void why_starts(struct serve *s, struct wz_api_why *w)
+{
+	struct wz_start_estimate e;
+	struct wz_core_stats now;
+	wz_core_stats(s->core, &now);
+	if ((wz_core_starts(s->core, w->job, &e) < 0 || e.step != now.steps) &&
+	        wz_core_plan_starts(s->core, &(struct wz_starts_options){.work = STARTS_WORK}, NULL) < 0)
+		return;
+	if (wz_core_starts(s->core, w->job, &e) < 0)
+		return;
+	w->position = e.ahead_in_queue + 1;
+	if (e.latest_us != UINT64_MAX)
+		w->latest_start_us = (int64_t)e.latest_us;
+	if (e.likely_from_us != UINT64_MAX && e.likely_to_us != UINT64_MAX) {
+		w->earliest_start_us = (int64_t)e.likely_from_us;
+		w->expected_start_us = (int64_t)e.likely_to_us;
+		w->how = WZ_STR(
+		        "plan of the present step: from earliest_start_us to expected_start_us in 80 of 100 drawn "
+		        "futures; latest_start_us if all time limits are used up");
+	} else if (e.latest_us != UINT64_MAX) {
+		w->how = WZ_STR("plan of the present step, by time limits");
+	}
+}
+
 static void why_waiting(struct serve *s, struct wz_api_call *c, struct wz_api_why *w)
 {
 	struct wz_explanation e;
 	struct wz_err err;
 	struct wz_buf text;
 	struct wz_arena *a = wz_api_call_arena(c);
-	struct wz_api_blocker *b = wz_arena_alloc(a, WZ_REASON_COUNT_ * sizeof *b);
+	struct wz_api_blocker *b = wz_arena_alloc(a, (WZ_REASON_COUNT_ + WZ_RULE_BLOCKERS_MAX) * sizeof *b);
 	uint32_t n = 0;
 	if (wz_core_explain(s->core, w->job, &e, &err) < 0 || !b) {
 		wz_api_fail(c, &err);
@@ -501,11 +537,14 @@ static void why_waiting(struct serve *s, struct wz_api_call *c, struct wz_api_wh
 	w->reason = wz_str(wz_reason_word(e.main));
 	w->text = wz_buf_str(&text);
 	w->never = e.never;
+	for (uint32_t i = 0; i < e.n_rules; i++)
+		b[n++] = rule_blocker(a, &e.rule[i]);
 	for (uint32_t i = 1; i < WZ_REASON_COUNT_; i++)
 		if (e.blocked[i])
 			b[n++] = (struct wz_api_blocker){
 			        wz_str(wz_reason_word(i)), wz_str(wz_reason_text(i)), e.blocked[i]};
 	w->blockers = (struct wz_items){b, n};
+	why_starts(s, w);
 	wz_api_reply_why(c, w);
 	wz_buf_release(&text);
 }
@@ -617,7 +656,7 @@ static uint32_t all_held(struct serve *s, struct wz_arena *a, struct held **ret)
 	cap = (uint32_t)st.tasks_live;
 	struct held *h = *ret = wz_arena_alloc(a, (cap + 1) * sizeof *h);
 	for (uint32_t i = 0; h && (rc = wz_core_job_at(s->core, i, &j)) != -ENOENT; i++)
-		for (uint32_t t = 0; rc == 0 && j.tasks_placed && t < j.tasks_max; t++)
+		for (uint32_t t = 0; rc == 0 && j.tasks_placed && t < j.task_numbers; t++)
 			if (n < cap && wz_core_task(s->core, j.job, t, &p) == 0)
 				h[n++] = (struct held){j.job, p.node.v, p.devices};
 	return n;

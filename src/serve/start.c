@@ -160,11 +160,11 @@ static int put_gang(struct starting *x, const struct wz_job_info *info)
 	struct wz_place p;
 	if (info->tasks_max < 2)
 		return 0;
-	struct wz_str *host = wz_arena_alloc(&x->arena, (info->tasks_max + 1) * sizeof *host);
+	struct wz_str *host = wz_arena_alloc(&x->arena, (info->task_numbers + 1) * sizeof *host);
 	if (!host)
 		return -ENOMEM;
 	uint32_t n = 0;
-	for (uint32_t t = 0; t < info->tasks_max; t++) {
+	for (uint32_t t = 0; t < info->task_numbers; t++) {
 		if (wz_core_task(x->s->core, x->e->job, t, &p) < 0)
 			continue;
 		if (t == x->e->task)
@@ -174,7 +174,7 @@ static int put_gang(struct starting *x, const struct wz_job_info *info)
 	w->size = n;
 	w->hosts = (struct wz_wire_array){n, host};
 	w->master_addr = WZ_STR("127.0.0.1");
-	w->master_port = 20000 + (int64_t)((x->e->job * 31 + x->e->attempt) % 20000);
+	w->master_port = 20000 + (int64_t)((x->e->job * 31 + info->attempt) % 20000);
 	return 0;
 }
 
@@ -245,13 +245,12 @@ static int make(struct starting *x, const struct wz_job_info *info, struct wz_er
 static void start(struct serve *s, const struct wz_effect *e)
 {
 	struct wz_job_info info;
-	struct wz_place p;
 	struct wz_err err;
 	struct asked what = {.job = e->job, .task = e->task, .attempt = e->attempt, .effect = e->id};
 	struct starting x = {.s = s, .e = e};
 	/* Cancelled in between: the stop finds nothing, which is the answer. */
-	if (wz_core_job(s->core, e->job, &info) < 0 || info.attempt != e->attempt || info.state == WZ_JOB_ENDING ||
-	        wz_core_task(s->core, e->job, e->task, &p) < 0)
+	if (wz_core_job(s->core, e->job, &info) < 0 || info.state == WZ_JOB_ENDING ||
+	        wz_core_task_attempt(s->core, e->job, e->task) != e->attempt)
 		return;
 	wz_arena_init(&x.arena, s->mem, 8192);
 	wz_buf_init(&x.env, s->mem, WZ_BLOB_MAX);

@@ -397,7 +397,7 @@ static void fake_device_list(void *ctx, struct wz_api_call *c, const struct wz_a
 static void fake_queue_list(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq)
 {
 	(void)ctx, (void)rq;
-	wz_api_item_queue(c, &(struct wz_api_queue){.name = WZ_STR("default"), .state = WZ_STR("open")});
+	wz_api_item_queue(c, &(struct wz_api_queue){.name = WZ_STR("default")});
 	wz_api_list_end(c, 0);
 }
 
