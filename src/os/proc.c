@@ -359,8 +359,11 @@ int wz_proc_capture(const char *const *argv, unsigned timeout_ms, size_t max_byt
 {
 	int out[2], status = 0;
 	pid_t pid;
-	static const char *const env[] = {
-	        "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", NULL};
+	char path[4096];
+	const char *have = getenv("PATH");
+	(void)snprintf(path, sizeof path, "PATH=%s",
+	        have && *have ? have : "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+	const char *const env[] = {path, "LC_ALL=C", NULL};
 	if (pipe2(out, O_CLOEXEC) < 0)
 		return wz_err_set(err, -errno, "ForkFailed", WZ_STR("no descriptors left"));
 	struct wz_proc_fd fds[] = {{out[1], 1}};
