@@ -360,6 +360,11 @@ static void task_ended(struct serve *s, uint64_t job, uint32_t task, uint32_t at
 	e.u.task.task = task;
 	e.u.task.attempt = attempt;
 	e.u.task.end = end;
+	/* Only how the attempt itself ended counts, and not what we stopped for another reason. */
+	if (requeue)
+		requeue = book_may_requeue(s, job);
+	else if (info.state != WZ_JOB_ENDING)
+		requeue = book_retry(s, job, end, code, signo);
 	e.u.task.requeue = requeue;
 	if (serve_apply_job(s, job, end, &e, &err) < 0) {
 		serve_log("ended", err.text);
