@@ -65,7 +65,7 @@ int wz_daemon_number(const struct wz_verb *v, const char *text, uint64_t *ret);
 struct wz_submit_args {
 	struct wz_str socket, name, queue, priority, cwd, comment, key, profile, script;
 	struct wz_str gpus, gpu_share, gpu_mem, gpu_type, cu, link, util, cpus, mem, time, tasks, preempt;
-	struct wz_str image, output, error;
+	struct wz_str image, output, error, constraint;
 	bool hold, json, slurm;
 	/* Of wz shell: */
 	bool pty;

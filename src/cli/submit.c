@@ -39,6 +39,8 @@ const struct wz_opt wz_submit_opts[] = {
         {"priority", 'p', WZ_OPT_STRING, "N", "larger goes first", A(priority), 0},
         {"cwd", 0, WZ_OPT_STRING, "DIR", "working directory (the present one)", A(cwd), 0},
         {"comment", 0, WZ_OPT_STRING, "TEXT", "free text", A(comment), 0},
+        {"constraint", 0, WZ_OPT_STRING, "TEXT",
+                "what it asks of labels, such as \"node: rack in (a,b)\" (spec/constraint.md)", A(constraint), 0},
         {"key", 0, WZ_OPT_STRING, "KEY", "the same key never makes a second job", A(key), 0},
         {"slurm", 0, WZ_OPT_FLAG, NULL, "set SLURM_* variables too", A(slurm), 0},
         {"hold", 'H', WZ_OPT_FLAG, NULL, "wait for wz release", A(hold), 0},
@@ -148,6 +150,7 @@ static int prepare(const struct wz_verb *v, const struct wz_submit_args *a, int 
 	rq->name = a->name;
 	rq->queue = a->queue;
 	rq->comment = a->comment;
+	rq->constraint = a->constraint;
 	rq->image = a->image;
 	rq->stdout_path = a->output;
 	rq->stderr_path = a->error;

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/json.h"
+#include "core/constraint.h"
 
 #include "os/proc.h"
 
@@ -147,6 +148,7 @@ static void accept(
 	struct wz_err err;
 	uint64_t job = s->last_job + 1;
 	struct wz_event e = {.kind = WZ_EV_JOB_SUBMITTED};
+	struct wz_label label[64]; /* as many as the request may have */
 	wz_buf_init(&x.spec, s->mem, WZ_LINE_MAX / 2);
 	wz_buf_init(&x.profile, s->mem, WZ_PROFILE_TEXT_MAX);
 	int rc = fill_row(s, c, rq, p, &x, &err);
@@ -155,7 +157,14 @@ static void accept(
 	        .queue = x.r.queue,
 	        .priority = rq->priority,
 	        .profile = p,
-	        .held = rq->held};
+	        .held = rq->held,
+	        .constraint = rq->constraint,
+	        .label = label};
+	for (uint32_t i = 0; i < rq->labels.n && i < WZ_ARRAY_LEN(label); i++) /* others are for people only */
+		if (rq->labels.v[i].key.len && wz_constraint_word(rq->labels.v[i].key) &&
+		        wz_constraint_word(rq->labels.v[i].value))
+			label[e.u.submit.n_labels++] =
+			        (struct wz_label){rq->labels.v[i].key, rq->labels.v[i].value};
 	if (rc == 0)
 		rc = serve_apply_job(s, job, WZ_END_CANCELLED, &e, &err);
 	if (rc == 0) {
