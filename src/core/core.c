@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Life of a core, its digest, and what may be read of it. */
 #include "core/core_int.h"
+#include "core/repack.h"
 
 #include "base/check.h"
 #include "base/hash.h"
@@ -88,6 +89,7 @@ void wz_core_free(struct wz_core *c)
 	wz_grow_free(&mem, &c->recut, &c->recut_cap, sizeof(*c->recut));
 	wz_grow_free(&mem, &c->stop_wanted, &c->stop_cap, sizeof(*c->stop_wanted));
 	wz_grow_free(&mem, &c->ledger.undo, &c->ledger.undo_cap, sizeof(*c->ledger.undo));
+	wz_repack_release(c);
 	wz_grow_free(&mem, &c->rank_score, &c->rank_cap, sizeof(*c->rank_score));
 	wz_grow_free(&mem, &c->rank_node, &c->rank_node_cap, sizeof(*c->rank_node));
 	if (c->policy->state_size)

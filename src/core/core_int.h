@@ -113,7 +113,7 @@ void wz_order_begin(struct wz_core *c, bool go_on);     /* cursors to the heads,
 uint32_t wz_order_next(struct wz_core *c);              /* class whose cursor job goes first, WZ_ID_NONE: none left */
 
 /* ---- ledger (ledger.c) ---- */
-struct wz_undo { uint32_t task; bool took; struct wz_place place; };
+struct wz_undo { uint32_t task, next, prev; bool took; struct wz_place place; }; /* next, prev: of a task that was given */
 struct wz_ledger {
 	struct wz_undo *undo;
 	uint32_t n_undo, undo_cap;
@@ -294,6 +294,11 @@ struct wz_core {
 	/* caches */
 	struct wz_ledger ledger;
 	struct wz_index index;
+	uint8_t *repack_fits;      /* by shape, see repack.c */
+	uint32_t repack_fits_cap;
+	uint32_t *tidy_next;       /* by device, and piles: see tidy.c */
+	uint32_t tidy_next_cap;
+	void *tidy_pile;
 	int64_t *rank_score;       /* scratch for scope RANK and for assembling within a group */
 	uint32_t *rank_node;
 	uint32_t rank_cap, rank_node_cap;

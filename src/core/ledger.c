@@ -75,7 +75,7 @@ static void log_undo(struct wz_core *c, uint32_t task, bool took, const struct w
 	if (!c->ledger.open)
 		return;
 	wz_check(c->ledger.n_undo < c->ledger.undo_cap);
-	c->ledger.undo[c->ledger.n_undo++] = (struct wz_undo){.task = task, .took = took, .place = *p};
+	c->ledger.undo[c->ledger.n_undo++] = (struct wz_undo){.task = task, .took = took, .place = *p, .next = c->jobs.task[task].next, .prev = c->jobs.task[task].prev};
 }
 
 void wz_ledger_take(struct wz_core *c, uint32_t task, const struct wz_place *p)
@@ -179,6 +179,23 @@ uint32_t wz_ledger_mark(const struct wz_core *c)
 	return c->ledger.n_undo;
 }
 
+/* The task is back at its place, also in the node's list, whose order is state. */
+static void retake(struct wz_core *c, const struct wz_undo *u)
+{
+	struct wz_task *all = c->jobs.task;
+
+	wz_ledger_take(c, u->task, &u->place);
+	if (u->prev == WZ_ID_NONE)
+		return;
+	unlink_task(c, u->task);
+	c->jobs.live_tasks++;
+	all[u->task].prev = u->prev;
+	all[u->task].next = u->next;
+	all[u->prev].next = u->task;
+	if (u->next != WZ_ID_NONE)
+		all[u->next].prev = u->task;
+}
+
 void wz_ledger_rollback(struct wz_core *c, uint32_t mark)
 {
 	wz_check(c->ledger.open);
@@ -188,7 +205,7 @@ void wz_ledger_rollback(struct wz_core *c, uint32_t mark)
 		if (u->took)
 			wz_ledger_give(c, u->task);
 		else
-			wz_ledger_take(c, u->task, &u->place);
+			retake(c, u);
 	}
 	c->ledger.open = true;
 }
