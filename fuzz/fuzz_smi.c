@@ -24,6 +24,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			         (r->status == WZ_READING_OK || r->value == 0));
 		}
 	}
+	uint32_t devices = inv.n_devices;
+	rc = wz_smi_parse_apps(text, &inv, &err);
+	wz_check(inv.n_devices == devices);
+	for (uint32_t i = 0; i < inv.n_procs; i++)
+		wz_check(inv.proc[i].pid >= 0 && inv.proc[i].mem_bytes >= -1);
 	wz_inventory_release(&inv);
 	for (uint32_t n = 0; n <= 4; n++) {
 		memset(d, 0, sizeof d);

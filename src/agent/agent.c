@@ -100,7 +100,7 @@ static void drop_link(struct agent *a)
 
 static void device_facts(const struct wz_device *d, struct wz_wire_device *w)
 {
-	*w = (struct wz_wire_device){d->index, d->mem_bytes, d->link_domain, d->numa, wz_str(d->uuid),
+	*w = (struct wz_wire_device){d->index, d->mem_bytes, d->link_domain, d->numa, d->pcie, wz_str(d->uuid),
 	        wz_str(d->name), wz_str(d->bus), wz_str(wz_device_healths[d->health]), wz_str(d->health_why)};
 }
 
@@ -185,8 +185,8 @@ static uint32_t procs_of(struct agent *a, uint32_t node, struct wz_wire_proc *to
 	for (uint32_t i = 0; i < a->inv.n_procs; i++) {
 		const struct wz_device_proc *p = &a->inv.proc[i];
 		if (p->node == node)
-			to[n++] = (struct wz_wire_proc){
-			        p->index, p->pid, p->mem_bytes, 0, wz_str(p->user), wz_str(p->command)};
+			to[n++] = (struct wz_wire_proc){p->index, p->pid, p->mem_bytes,
+			        (int64_t)tend_job_of(a, p->pid), wz_str(p->user), wz_str(p->command)};
 	}
 	return n;
 }

@@ -21,6 +21,7 @@ struct tended {
 	bool adopted, cleaning, respawned, told; /* told: `running` was sent on this connection */
 	int dir, ctl; /* ctl -1: not connected (again at retry_us) */
 	pid_t shim; /* our child; 0: adopted */
+	pid_t shim_seen; /* the parent of the main process, adopted or not; 0: not looked at */
 	uint64_t retry_us; /* monotonic; UINT64_MAX: nothing to retry */
 	uint32_t node;
 	uint64_t devices; /* mask on the node */
@@ -75,6 +76,8 @@ void tend_ctl(struct agent *a, struct tended *t); /* ctl is readable or ended */
 void tend_retry(struct agent *a, struct tended *t); /* retry_us has come */
 void tend_announce(struct agent *a, struct tended *t); /* to a new link: running or ended */
 void tend_running(struct agent *a, struct tended *t);
+/* The job that a process of this machine belongs to, by its ancestors (whatever a job starts stays below its shim); 0: none. */
+uint64_t tend_job_of(struct agent *a, int64_t pid);
 void tend_acked(struct agent *a, int64_t re); /* the server has an `ended` */
 /* A request to the shim: "stop 15 1000 0 Reason". 0; -ENOTCONN when it is not reachable now (it is retried). */
 int tend_tell(struct tended *t, const char *request);

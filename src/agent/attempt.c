@@ -54,6 +54,9 @@ static const struct field spec_fields[] = {
         SPEC(cwd, TEXT),
         SPEC(log_dir, TEXT),
         SPEC(log_name, TEXT),
+        SPEC(err_dir, TEXT),
+        SPEC(err_name, TEXT),
+        SPEC(log_banner, TEXT),
         SPEC(boot, TEXT),
         SPEC(node, TEXT),
         SPEC(devices, I64),
@@ -74,6 +77,10 @@ static const struct field spec_fields[] = {
         SPEC(no_new_privs, I64),
         SPEC(nice, I64),
         SPEC(oom_score_adj, I64),
+        SPEC(pty, I64),
+        SPEC(rows, I64),
+        SPEC(cols, I64),
+        SPEC(pty_alone_ms, I64),
 };
 
 #define STATUS(name, kind) \

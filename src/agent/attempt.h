@@ -5,7 +5,7 @@
  *	    spec     0600  all the shim needs; written before the shim starts, never changed
  *	    status   0600  written by the shim, whole or not at all; the last one says how the attempt ended
  *	    lock     0600  the shim holds flock(2) on it while it lives: no pid to be reused, no file to be stale
- *	    ctl      0600  the shim's socket
+ *	    ctl      0600  the shim's socket; tty: of the terminal, when there is one
  *	    run/     0700  of the job's user: script, preempt, ack, sock, hosts
  *
  * Both files are records "key=value", ended by a NUL byte in spec (a value may hold any other byte) and by a newline in
@@ -46,13 +46,17 @@ struct wz_attempt_spec {
 	struct wz_str node; /* name; with `devices`, a mask of its device indices, for whoever adopts */
 	int64_t devices;
 	int64_t switch_user, uid, gid, umask; /* umask -1: as it is */
-	int64_t log_as_user; /* the log is the user's own file: opened as them */
+	struct wz_str err_dir, err_name; /* standard errors' own log; empty: they go where output goes */
+	struct wz_str log_banner; /* a line before the first byte of a log that has bytes already */
+	int64_t log_as_user; /* bit 0: of output, bit 1: of errors: it is the user's own file, opened as them, without a cap */
 	int64_t log_head, log_tail; /* bytes; 0, 0: no cap */
 	int64_t signal, grace_ms; /* how a stop begins, and how long before KILL */
 	int64_t leftover_ms; /* grace for what the main process leaves behind */
 	int64_t time_ms; /* limit of its own; 0: none (the core's deadline stops it) */
 	int64_t preempt_signal, preempt_grace_ms, preempt_ack; /* 0: no signal; the contract */
 	int64_t no_new_privs, nice, oom_score_adj;
+	int64_t pty, rows, cols; /* a terminal (DIR/tty), and its first size */
+	int64_t pty_alone_ms; /* nobody looks at the terminal for so long: the job is stopped; 0: never */
 	struct wz_proc_limit limits[WZ_ATTEMPT_RLIMITS_MAX];
 	uint32_t n_limits;
 	struct wz_cgroup cgroup;

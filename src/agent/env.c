@@ -94,7 +94,7 @@ static bool matches(struct wz_str name, struct wz_str pattern)
 static bool passes(const struct wz_wire_start *s, struct wz_str name)
 {
 	const struct wz_str *pass = s->pass.item;
-	if (s->env_all)
+	if (s->env_all || (s->pty && matches(name, WZ_STR("TERM"))))
 		return true;
 	for (unsigned i = 0; wz_env_pass_names[i]; i++) {
 		if (matches(name, wz_str(wz_env_pass_names[i])))
@@ -232,6 +232,8 @@ int wz_env_build(const struct wz_wire_start *s, const struct wz_env_facts *f, st
 	set(l, "PATH", WZ_STR("/usr/local/bin:/usr/bin:/bin"));
 	set(l, "HOME", s->home.len ? s->home : WZ_STR("/"));
 	set(l, "SHELL", s->shell.len ? s->shell : WZ_STR("/bin/sh"));
+	if (s->pty)
+		set(l, "TERM", WZ_STR("xterm"));
 	if (s->user.len) {
 		set(l, "USER", s->user);
 		set(l, "LOGNAME", s->user);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the shim's files share: shim.c (start, loop, end), shim_job.c (the job's processes: stopping, preempting, killing),
- * shim_talk.c (the control socket, the job's own socket). */
+ * shim_talk.c (the control socket, the job's own socket), shim_tty.c (the job's terminal and who looks at it). */
 #ifndef WZ_AGENT_SHIM_INT_H
 #define WZ_AGENT_SHIM_INT_H
 
@@ -8,16 +8,48 @@
 #include "os/clock.h"
 
 #define CLIENTS_MAX 8
+#define VIEWERS_MAX 16
+#define TYPED_MAX 8192u /* one message of a viewer; typed bytes that the job has not taken yet: twice that */
 #define NEVER UINT64_MAX
 
 enum step { RUN, WARNED, TERMED, KILLING };
-enum slot { P_SIG, P_CTL, P_SOCK, P_INOTIFY, P_LOG, P_ROOM, P_CLIENT, P_N = P_CLIENT + CLIENTS_MAX };
+enum slot {
+	P_SIG,
+	P_CTL,
+	P_SOCK,
+	P_INOTIFY,
+	P_LOG,
+	P_ROOM = P_LOG + 2,
+	P_TTY = P_ROOM + 2,
+	P_TYPE,
+	P_CLIENT,
+	P_VIEWER = P_CLIENT + CLIENTS_MAX,
+	P_N = P_VIEWER + VIEWERS_MAX
+};
+
+/* One stream of the job's output. */
+struct shim_out {
+	int pipe; /* to be read; the terminal's master side for a job that has one; -1: at its end */
+	struct wz_shim_log log;
+};
+
+struct shim_tty {
+	int master, slave, listener; /* slave: kept open while the main process lives, so that its gaps are no end */
+	struct {
+		int fd;
+		uint64_t at; /* in all that the job printed */
+	} viewer[VIEWERS_MAX];
+	char typed[2 * TYPED_MAX];
+	size_t n_typed;
+	uint64_t alone_since;
+};
 
 struct shim {
-	int dir, ctl, sock, sig, inotify, pipe, client[CLIENTS_MAX];
+	int dir, ctl, sock, sig, inotify, client[CLIENTS_MAX];
+	struct shim_out out[2]; /* output and errors; errors' own log is not always there */
+	struct shim_tty tty;
 	struct wz_attempt_spec spec;
 	struct wz_attempt_status st;
-	struct wz_shim_log log;
 	enum step step;
 	bool main_gone, no_children;
 	uint64_t step_until, time_until, kill_at, kill_since, kill_wait; /* milliseconds of the monotonic clock */
@@ -52,5 +84,16 @@ void shim_on_connect(struct shim *s);
 void shim_on_sock(struct shim *s);
 void shim_on_inotify(struct shim *s);
 void shim_save(struct shim *s, bool durable);
+bool shim_may_talk(int fd); /* the peer is root or we ourselves */
+
+/* shim_tty.c */
+int shim_tty_open(struct shim *s, int *ret_slave, struct wz_err *err);
+void shim_tty_close(struct shim *s);
+void shim_tty_on_connect(struct shim *s);
+void shim_tty_on_viewer(struct shim *s, int i);
+void shim_tty_show(struct shim *s, int i); /* sends what the viewer has not seen, as far as it takes it */
+bool shim_tty_behind(const struct shim *s, int i);
+void shim_tty_type(struct shim *s); /* gives the job what was typed, as far as it takes it */
+uint64_t shim_tty_alone_until(const struct shim *s); /* when it is stopped because nobody looks; NEVER */
 
 #endif

@@ -39,6 +39,9 @@ void shim_reap(struct shim *s)
 		if (pid != (pid_t)s->st.pid || s->main_gone)
 			continue;
 		s->main_gone = true;
+		if (s->tty.slave >= 0)
+			close(s->tty.slave);
+		s->tty.slave = -1;
 		s->st.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 		s->st.exit_signal = WIFSIGNALED(status) ? WTERMSIG(status) : -1;
 		s->st.core_dumped = WIFSIGNALED(status) && WCOREDUMP(status);
@@ -172,6 +175,8 @@ void shim_on_timers(struct shim *s)
 		s->st.why = WZ_WHY_TIMEOUT;
 		begin_term(s, (int)s->spec.signal, (uint64_t)s->spec.grace_ms);
 	}
+	if (now >= shim_tty_alone_until(s))
+		shim_stop(s, (int)s->spec.signal, (uint64_t)s->spec.grace_ms, false, "Abandoned");
 	if (now >= s->step_until && s->step == WARNED)
 		begin_term(s, s->stop_signal, s->stop_grace);
 	else if (now >= s->step_until && s->step == TERMED)

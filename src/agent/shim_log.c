@@ -38,9 +38,20 @@ static void *write_out(void *arg)
 	return NULL;
 }
 
-static int open_log(struct wz_shim_log *l, const struct wz_attempt_spec *s, struct wz_err *err)
+/* A file that several attempts write to says where each begins. */
+static void banner(struct wz_shim_log *l, struct wz_str text)
 {
-	bool theirs = s->log_as_user && s->switch_user && geteuid() == 0;
+	if (!text.len || l->log.at == 0)
+		return;
+	wz_joblog_append(&l->log, text);
+	wz_joblog_append(&l->log, WZ_STR("\n"));
+}
+
+static int open_log(struct wz_shim_log *l, const struct wz_attempt_spec *s, bool errors, struct wz_err *err)
+{
+	const char *dir = errors ? s->err_dir.ptr : s->log_dir.ptr;
+	bool file_of_theirs = s->log_as_user >> errors & 1,
+	     theirs = file_of_theirs && s->switch_user && geteuid() == 0;
 	uid_t owner = s->switch_user && !theirs ? (uid_t)s->uid : (uid_t)-1;
 	if (theirs) {
 		setfsgid((gid_t)s->gid);
@@ -48,10 +59,14 @@ static int open_log(struct wz_shim_log *l, const struct wz_attempt_spec *s, stru
 		l->fs_uid = s->uid;
 		l->fs_gid = s->gid;
 	}
-	l->dir = open(s->log_dir.ptr, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int rc = l->dir < 0 ? wz_file_err(err, -errno, "open the directory", s->log_dir.ptr)
-	                    : wz_joblog_open(&l->log, l->dir, s->log_name.ptr, (uint64_t)s->log_head,
-	                              (uint64_t)s->log_tail, owner, (gid_t)s->gid, s->log_as_user != 0, err);
+	l->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int rc = l->dir < 0 ? wz_file_err(err, -errno, "open the directory", dir)
+	                    : wz_joblog_open(&l->log, l->dir, errors ? s->err_name.ptr : s->log_name.ptr,
+	                              file_of_theirs ? 0 : (uint64_t)s->log_head,
+	                              file_of_theirs ? 0 : (uint64_t)s->log_tail, owner, (gid_t)s->gid,
+	                              file_of_theirs, err);
+	if (rc == 0 && file_of_theirs)
+		banner(l, s->log_banner);
 	if (theirs) {
 		setfsuid(0);
 		setfsgid(0);
@@ -59,14 +74,14 @@ static int open_log(struct wz_shim_log *l, const struct wz_attempt_spec *s, stru
 	return rc;
 }
 
-int wz_shim_log_open(struct wz_shim_log *l, const struct wz_attempt_spec *spec, struct wz_err *err)
+int wz_shim_log_open(struct wz_shim_log *l, const struct wz_attempt_spec *spec, bool errors, struct wz_err *err)
 {
 	memset(l, 0, sizeof *l);
 	l->dir = l->room_fd = -1;
 	l->fs_uid = l->fs_gid = -1;
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_cond_init(&l->more, NULL);
-	int rc = open_log(l, spec, err);
+	int rc = open_log(l, spec, errors, err);
 	if (rc < 0)
 		return rc;
 	l->ring = mmap(NULL, WZ_SHIM_RING_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -95,6 +110,19 @@ bool wz_shim_log_ready(struct wz_shim_log *l, uint64_t now_ms, int *ret_wait_ms)
 		return true;
 	*ret_wait_ms = (int)(WZ_SHIM_STALL_MS - (now_ms - l->full_since_ms));
 	return false;
+}
+
+struct wz_str wz_shim_log_recent(const struct wz_shim_log *l, uint64_t at, uint64_t *ret_at)
+{
+	/* Only we, the thread that reads the pipe, move `in`. */
+	uint64_t from = l->in > WZ_SHIM_RING_BYTES ? l->in - WZ_SHIM_RING_BYTES : 0;
+	if (at < from)
+		at = from;
+	*ret_at = at;
+	if (at >= l->in)
+		return (struct wz_str){NULL, 0};
+	size_t i = (size_t)(at % WZ_SHIM_RING_BYTES), n = (size_t)(l->in - at);
+	return (struct wz_str){l->ring + i, n > WZ_SHIM_RING_BYTES - i ? WZ_SHIM_RING_BYTES - i : n};
 }
 
 ssize_t wz_shim_log_take(struct wz_shim_log *l, int pipe, uint64_t now_ms)
@@ -140,10 +168,12 @@ void wz_shim_log_close(struct wz_shim_log *l, struct wz_attempt_status *status)
 		setfsuid(0);
 		setfsgid(0);
 	}
+	l->started = false;
+	if (!status)
+		return;
 	status->log_bytes = (int64_t)l->log.at;
 	status->log_lost = (int64_t)(l->log.lost + l->lost);
 	status->log_gap_at = (int64_t)gap.at;
 	status->log_gap_bytes = (int64_t)gap.bytes;
 	status->log_gap_marker = (int64_t)gap.marker_bytes;
-	l->started = false;
 }

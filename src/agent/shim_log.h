@@ -26,13 +26,18 @@ struct wz_shim_log {
 	bool started, done;
 };
 
-/* Opens the log by the spec (as the user when it is theirs) and starts the thread. -errno "LogFailed". */
-int wz_shim_log_open(struct wz_shim_log *l, const struct wz_attempt_spec *spec, struct wz_err *err);
+/* Opens the log of output, or that of errors, by the spec (as the user when it is theirs) and starts the thread. -errno
+ * "LogFailed". */
+int wz_shim_log_open(struct wz_shim_log *l, const struct wz_attempt_spec *spec, bool errors, struct wz_err *err);
 /* May the pipe be read now? When not, wait for room_fd, at most until *ret_wait_ms from now. */
 bool wz_shim_log_ready(struct wz_shim_log *l, uint64_t now_ms, int *ret_wait_ms);
+/* What came last and is still in the ring, from `at` on (of all bytes ever taken) or from where the ring begins: at most
+ * one piece of it, which ends before the ring's end. Valid until the next take. Sets *ret_at to where the piece begins. */
+struct wz_str wz_shim_log_recent(const struct wz_shim_log *l, uint64_t at, uint64_t *ret_at);
 /* Reads once from the pipe. Bytes, 0 at its end, -EAGAIN when it is empty. */
 ssize_t wz_shim_log_take(struct wz_shim_log *l, int pipe, uint64_t now_ms);
-/* Writes all that is left, closes. Not opened: does nothing. Fills the log fields of *status. */
+/* Writes all that is left, closes. Not opened: does nothing. Fills the log fields of *status (NULL: adds what was lost
+ * nowhere). */
 void wz_shim_log_close(struct wz_shim_log *l, struct wz_attempt_status *status);
 
 #endif

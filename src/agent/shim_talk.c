@@ -113,15 +113,19 @@ void shim_on_client(struct shim *s, int i)
 	}
 }
 
+bool shim_may_talk(int fd)
+{
+	struct ucred who;
+	socklen_t len = sizeof who;
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 && (who.uid == 0 || who.uid == geteuid());
+}
+
 void shim_on_connect(struct shim *s)
 {
 	int fd = accept4(s->ctl, NULL, NULL, SOCK_CLOEXEC);
-	struct ucred who;
-	socklen_t len = sizeof who;
 	if (fd < 0)
 		return;
-	bool may =
-	        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 && (who.uid == 0 || who.uid == geteuid());
+	bool may = shim_may_talk(fd);
 	for (int i = 0; i < CLIENTS_MAX && may; i++) {
 		if (s->client[i] < 0) {
 			s->client[i] = fd;

@@ -4,6 +4,7 @@
 #include "agent/agent_int.h"
 
 #include "agent/env.h"
+#include "agent/image.h"
 #include "base/check.h"
 #include "os/file.h"
 
@@ -73,6 +74,11 @@ static int check_user(struct making *m, struct wz_err *err)
 	return 0;
 }
 
+static bool is_file_path(struct wz_str p)
+{
+	return p.len >= 2 && p.len <= 3000 && p.ptr[0] == '/' && p.ptr[p.len - 1] != '/';
+}
+
 static int check(struct making *m, struct wz_err *err)
 {
 	const struct wz_wire_start *s = m->s;
@@ -80,8 +86,10 @@ static int check(struct making *m, struct wz_err *err)
 		return refuse(err, -EINVAL, "BadMessage", "job, task or attempt is out of range");
 	if ((s->argv.n == 0) == (s->script.len == 0) && s->argv.n == 0)
 		return refuse(err, -EINVAL, "BadMessage", "neither argv nor script is given");
-	if (s->log.len < 2 || s->log.ptr[0] != '/' || s->log.len > 3000 || s->log.ptr[s->log.len - 1] == '/')
+	if (!is_file_path(s->log) || (s->log_err.len && !is_file_path(s->log_err)))
 		return refuse(err, -EINVAL, "BadMessage", "log is no absolute path of a file");
+	if (s->rows < 0 || s->rows > 9999 || s->cols < 0 || s->cols > 9999 || s->pty_alone_ms < 0)
+		return refuse(err, -EINVAL, "BadMessage", "the size of the terminal is out of range");
 	if (s->signal < 0 || s->signal >= NSIG || s->preempt_signal < 0 || s->preempt_signal >= NSIG ||
 	        s->log_head_bytes < 0 || s->log_tail_bytes < 0 || s->rlimits.n % 3 ||
 	        s->rlimits.n / 3 > WZ_ATTEMPT_RLIMITS_MAX)
@@ -168,6 +176,29 @@ static int make_argv(struct making *m, struct wz_err *err)
 	return 0;
 }
 
+/* The command inside its image. Emulated devices are nothing that a container could be given. */
+static int make_image(struct making *m, const struct wz_str *uuids, struct wz_err *err)
+{
+	struct wz_str granted[WZ_DEV_PER_NODE_MAX];
+	char name[WZ_ATTEMPT_KEY_MAX + 4];
+	struct wz_image_job j = {.image = m->s->image,
+	        .name = name,
+	        .cwd = m->s->cwd.len ? m->s->cwd.ptr : "/",
+	        .run_dir = m->run_path,
+	        .argv = m->spec.argv,
+	        .env = m->spec.env,
+	        .devices = granted,
+	        .pty = m->s->pty != 0,
+	        .root = m->spec.switch_user ? m->spec.uid == 0 : geteuid() == 0};
+	(void)snprintf(name, sizeof name, "wz-%s", m->key);
+	m->spec.argv[m->spec.n_argv] = NULL;
+	for (uint32_t i = 0; i < WZ_DEV_PER_NODE_MAX && m->a->provider != &wz_device_emulated; i++) {
+		if (m->devices >> i & 1)
+			granted[j.n_devices++] = uuids[i];
+	}
+	return wz_image_argv(&j, getenv("PATH"), &m->a->arena, &m->spec.argv, &m->spec.n_argv, err);
+}
+
 static int make_env(struct making *m, struct wz_err *err)
 {
 	const struct wz_inventory *inv = &m->a->inv;
@@ -179,6 +210,8 @@ static int make_env(struct making *m, struct wz_err *err)
 		uuids[i] = wz_str(inv->device[node->first_device + i].uuid);
 	struct wz_env_facts f = {wz_str(node->name), wz_str(m->run_path), uuids, node->n_devices};
 	int rc = wz_env_build(m->s, &f, &m->a->arena, &m->spec.env, &m->spec.n_env, &m->warnings, err);
+	if (rc == 0 && m->s->image.len)
+		rc = make_image(m, uuids, err);
 	if (rc == 0)
 		rc = wz_env_check_size((const char *const *)m->spec.argv, (const char *const *)m->spec.env, err);
 	return rc;
@@ -189,20 +222,42 @@ static int64_t or (int64_t v, int64_t otherwise)
 	return v ? v : otherwise;
 }
 
+static int split_path(struct making *m, struct wz_str path, struct wz_str *ret_dir, struct wz_str *ret_name)
+{
+	const char *slash = memrchr(path.ptr, '/', path.len);
+	size_t n = slash == path.ptr ? 1 : (size_t)(slash - path.ptr);
+	char *dir = wz_arena_alloc(&m->a->arena, n + 1); /* zeroed: terminated */
+	if (!dir)
+		return -ENOMEM;
+	memcpy(dir, path.ptr, n);
+	*ret_dir = (struct wz_str){dir, n};
+	*ret_name = (struct wz_str){slash + 1, path.len - (size_t)(slash - path.ptr) - 1};
+	return 0;
+}
+
+/* A file of the user's may hold several attempts, and several tasks. */
+static int make_banner(struct making *m)
+{
+	enum { SIZE = 96 };
+	char *text = wz_arena_alloc(&m->a->arena, SIZE);
+	if (!text)
+		return -ENOMEM;
+	int n = m->s->log_as_user ? snprintf(text, SIZE, "[whalezen: job %lld task %lld attempt %lld]",
+	                                    (long long)m->s->job, (long long)m->s->task, (long long)m->s->attempt)
+	                          : 0;
+	m->spec.log_banner = (struct wz_str){text, (size_t)n};
+	return 0;
+}
+
 static int make_spec(struct making *m, struct wz_err *err)
 {
 	const struct wz_wire_start *s = m->s;
 	struct wz_attempt_spec *p = &m->spec;
 	const int64_t *groups = s->groups.item, *rlimits = s->rlimits.item;
-	const char *slash = memrchr(s->log.ptr, '/', s->log.len);
-	char *log_dir = wz_arena_alloc(&m->a->arena, s->log.len + 2);
 	p->groups = wz_arena_alloc(&m->a->arena, (s->groups.n + 1) * sizeof *p->groups);
-	if (!log_dir || !p->groups)
+	if (!p->groups || split_path(m, s->log, &p->log_dir, &p->log_name) < 0 ||
+	        (s->log_err.len && split_path(m, s->log_err, &p->err_dir, &p->err_name) < 0) || make_banner(m) < 0)
 		return refuse(err, -ENOMEM, "OutOfMemory", "out of memory");
-	size_t dir_len = slash == s->log.ptr ? 1 : (size_t)(slash - s->log.ptr);
-	memcpy(log_dir, s->log.ptr, dir_len);
-	p->log_dir = (struct wz_str){log_dir, dir_len};
-	p->log_name = (struct wz_str){slash + 1, s->log.len - (size_t)(slash - s->log.ptr) - 1};
 	p->boot = wz_str(m->a->boot);
 	p->node = wz_str(m->a->inv.node[m->node].name);
 	p->devices = (int64_t)m->devices;
@@ -223,6 +278,10 @@ static int make_spec(struct making *m, struct wz_err *err)
 	p->preempt_signal = s->preempt_signal;
 	p->preempt_grace_ms = s->preempt_grace_ms;
 	p->preempt_ack = s->preempt_ack;
+	p->pty = s->pty != 0;
+	p->rows = s->rows;
+	p->cols = s->cols;
+	p->pty_alone_ms = s->pty_alone_ms;
 	p->no_new_privs = s->no_new_privs;
 	p->nice = s->nice;
 	for (uint32_t i = 0; i + 2 < s->rlimits.n; i += 3)

@@ -102,6 +102,9 @@ static void running_msg(struct agent *a, struct tended *t, enum wz_wire_type typ
 
 void tend_running(struct agent *a, struct tended *t)
 {
+	struct wz_proc_stat st;
+	if (t->shim_seen == 0 && t->st.pid > 1 && wz_proc_stat((pid_t)t->st.pid, &st) == 0)
+		t->shim_seen = st.ppid > 1 ? st.ppid : -1;
 	t->told = true;
 	running_msg(a, t, WZ_WIRE_RUNNING);
 }
@@ -144,6 +147,22 @@ void tend_announce(struct agent *a, struct tended *t)
 		tell_ended(a, t);
 	else if (t->st.phase != WZ_ATTEMPT_NONE)
 		tend_running(a, t);
+}
+
+uint64_t tend_job_of(struct agent *a, int64_t pid)
+{
+	struct wz_proc_stat st;
+	for (unsigned depth = 0; pid > 1 && depth < 256; depth++) {
+		for (uint32_t i = 0; i < a->n; i++) {
+			const struct tended *t = &a->t[i];
+			if (t->state != TEND_ENDED && (t->shim == pid || t->st.pid == pid || t->shim_seen == pid))
+				return t->id.job;
+		}
+		if (wz_proc_stat((pid_t)pid, &st) < 0)
+			return 0;
+		pid = st.ppid;
+	}
+	return 0;
 }
 
 /* --- closing -------------------------------------------------------------------------------------------------- */

@@ -60,10 +60,11 @@ static const struct field start_fields[] = {ID(T), TEXT(T, node), TEXT(T, name),
         TEXT(T, cwd), TEXT(T, home), TEXT(T, shell), INTD(T, uid, -1), INTD(T, gid, -1), INTS(T, groups),
         INTD(T, umask, -1), INT(T, cpu_milli), INT(T, mem_bytes), INT(T, pids), INTS(T, rlimits), INT(T, nice),
         INT(T, no_new_privs), INTS(T, devices), INT(T, devices_by_uuid), INT(T, devices_open), INT(T, dev_milli),
-        INT(T, dev_mem_bytes), TEXT(T, log), INT(T, log_as_user), INT(T, log_head_bytes), INT(T, log_tail_bytes),
-        INT(T, signal), INT(T, grace_ms), INT(T, leftover_ms), INT(T, time_ms), INT(T, preempt_signal),
-        INT(T, preempt_grace_ms), INT(T, preempt_ack), INT(T, rank), INT(T, size), TEXT(T, master_addr),
-        INT(T, master_port), BYTES(T, hosts), INTS(T, speeds), INT(T, restarts), INT(T, slurm), TEXT(T, array_job),
+        INT(T, dev_mem_bytes), TEXT(T, log), TEXT(T, log_err), INT(T, log_as_user), INT(T, log_head_bytes),
+        INT(T, log_tail_bytes), INT(T, signal), INT(T, grace_ms), INT(T, leftover_ms), INT(T, time_ms),
+        INT(T, preempt_signal), INT(T, preempt_grace_ms), INT(T, preempt_ack), INT(T, rank), INT(T, size),
+        TEXT(T, master_addr), INT(T, master_port), BYTES(T, hosts), INTS(T, speeds), INT(T, pty), INT(T, rows),
+        INT(T, cols), INT(T, pty_alone_ms), TEXT(T, image), INT(T, restarts), INT(T, slurm), TEXT(T, array_job),
         INT(T, array_index)};
 TABLE(start, wz_wire_start);
 #undef T
@@ -74,7 +75,7 @@ TABLE(stop, wz_wire_stop);
 #undef T
 #define T wz_wire_device
 static const struct field device_fields[] = {INT(T, index), INT(T, mem_bytes), INT(T, link_domain), INT(T, numa),
-        TEXT(T, uuid), TEXT(T, name), TEXT(T, bus), TEXT(T, health), TEXT(T, why)};
+        INT(T, pcie), TEXT(T, uuid), TEXT(T, name), TEXT(T, bus), TEXT(T, health), TEXT(T, why)};
 TABLE(device, wz_wire_device);
 #undef T
 #define T wz_wire_label

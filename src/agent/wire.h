@@ -73,7 +73,9 @@ struct wz_wire_start {
 	int64_t devices_open; /* 1: no CUDA_VISIBLE_DEVICES and no fence ("none but visible") */
 	int64_t dev_milli, dev_mem_bytes; /* the share on each device; 0 and 1000: whole */
 	struct wz_str log; /* absolute path; the directory exists */
-	int64_t log_as_user; /* opened as the user (a path of theirs); else made by the agent and given to the user */
+	struct wz_str log_err; /* the same for standard errors; empty: both go to `log` */
+	int64_t log_as_user; /* bit 0: `log`, bit 1: `log_err` is a path of the user's, opened as them; else it is made by the
+	                        agent and given to the user */
 	int64_t log_head_bytes, log_tail_bytes; /* 0, 0: no cap */
 	int64_t signal, grace_ms, leftover_ms; /* 0: TERM, 30 s, 5 s */
 	int64_t time_ms; /* 0: no limit of the agent's */
@@ -83,6 +85,9 @@ struct wz_wire_start {
 	int64_t master_port;
 	struct wz_wire_array hosts; /* struct wz_str by rank: the node's name or address */
 	struct wz_wire_array speeds; /* int64_t by rank, milli: relative throughput; may be empty */
+	int64_t pty, rows, cols; /* 1: on a terminal of this first size; see spec/agent.md "The terminal" */
+	int64_t pty_alone_ms; /* stopped when nobody looked for so long; 0: never */
+	struct wz_str image; /* run inside this container image; empty: on the host */
 	int64_t restarts; /* times the job ran before */
 	int64_t slurm; /* 1: SLURM_* as well */
 	struct wz_str array_job; /* of an array task: the array's number, and */
@@ -98,7 +103,7 @@ struct wz_wire_stop {
 };
 
 struct wz_wire_device { /* of hello and node */
-	int64_t index, mem_bytes, link_domain, numa;
+	int64_t index, mem_bytes, link_domain, numa, pcie; /* pcie: the PCIe switch within the node, from 1; 0: not known */
 	struct wz_str uuid, name, bus, health, why;
 };
 struct wz_wire_label {

@@ -101,6 +101,8 @@ void wz_api_stream_abort(struct wz_api_call *c); /* it is not whole: the client 
 	X(job_why, job_ref) \
 	X(job_attempts, job_ref) \
 	X(job_logs, job_logs) \
+	X(job_terminal, job_terminal) \
+	X(job_type, job_type) \
 	X(snapshot_put, snapshot_put) \
 	X(node_list, nothing) \
 	X(node_get, node_ref) \

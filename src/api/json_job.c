@@ -237,7 +237,11 @@ static const struct wz_api_field submit_fields[] = {
                 "archive brought by POST /v1/snapshots: the job runs in a checkout of its own"),
         WZ_F_RANGE(T, snapshot_cwd, STR, 0, 0, WZ_API_TEXT_MAX, "directory within it"),
         WZ_F_RANGE(T, labels, PAIRS, 0, 0, 64, "labels"),
-        WZ_F(T, pty, BOOL, 0, "the first task gets a terminal"),
+        WZ_F(T, pty, BOOL, 0, "each task gets a terminal"),
+        WZ_F_RANGE(T, rows, U32, 0, 0, 9999, "height of the terminal; 24 when absent"),
+        WZ_F_RANGE(T, cols, U32, 0, 0, 9999, "width of the terminal; 80 when absent"),
+        WZ_F_RANGE(T, terminal_keep_us, I64, 0, 0, INT64_MAX,
+                "end the job when nobody looked at its terminal for so long"),
 };
 const struct wz_api_type wz_type_submit = WZ_TYPE("Submit", T, submit_fields, "A job to submit.");
 #undef T
@@ -343,4 +347,20 @@ static const struct wz_api_field job_logs_fields[] = {
         WZ_F(T, follow, BOOL, QUERY, "stay and send what comes, until the job has ended"),
 };
 const struct wz_api_type wz_type_job_logs = WZ_TYPE("JobLogs", T, job_logs_fields, "Which part of the log.");
+#undef T
+
+#define T struct wz_api_job_terminal
+static const struct wz_api_field job_terminal_fields[] = {ID(T), WZ_F(T, task, U32, QUERY, "of this task")};
+const struct wz_api_type wz_type_job_terminal = WZ_TYPE("JobTerminal", T, job_terminal_fields, "Which terminal.");
+#undef T
+
+#define T struct wz_api_job_type
+static const struct wz_api_field job_type_fields[] = {
+        ID(T),
+        WZ_F(T, task, U32, 0, "of this task"),
+        WZ_F_RANGE(T, keys, STR, 0, 0, WZ_API_KEYS_MAX, "bytes typed, two hexadecimal digits each"),
+        WZ_F_RANGE(T, rows, U32, 0, 0, 9999, "height of the window that shows it"),
+        WZ_F_RANGE(T, cols, U32, 0, 0, 9999, "width of the window that shows it"),
+};
+const struct wz_api_type wz_type_job_type = WZ_TYPE("JobType", T, job_type_fields, "Keys for a terminal.");
 #undef T

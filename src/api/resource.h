@@ -297,6 +297,8 @@ extern const struct wz_api_type wz_type_piece, wz_type_board_device, wz_type_boa
 #define WZ_API_NAME_MAX 128
 #define WZ_API_TEXT_MAX 4096
 #define WZ_API_ARGS_MAX 65536
+#define WZ_API_KEYS_MAX 8192 /* hexadecimal digits of what is typed at once */
+#define WZ_API_KEYS_MAX 8192 /* hexadecimal digits of what is typed at once */
 #define WZ_API_BLOB_MAX 4194304 /* a script, a line file, a diff */
 
 struct wz_api_submit {
@@ -339,6 +341,8 @@ struct wz_api_submit {
 	struct wz_str snapshot; /* of POST /v1/snapshots: the attempt runs in a checkout of its own */
 	struct wz_str snapshot_cwd; /* directory in it */
 	bool pty;
+	uint32_t rows, cols; /* of the terminal; 0: 24 and 80 */
+	int64_t terminal_keep_us; /* the job is stopped when nobody looked at its terminal for so long; 0: never */
 };
 
 /* A piece of an archive; without data: is it there? */
@@ -407,6 +411,16 @@ struct wz_api_job_logs {
 	uint32_t tail; /* the last lines; 0: all from offset */
 	bool follow;
 };
+struct wz_api_job_terminal {
+	uint64_t id;
+	uint32_t task;
+};
+struct wz_api_job_type {
+	uint64_t id;
+	uint32_t task;
+	struct wz_str keys; /* hexadecimal: any bytes */
+	uint32_t rows, cols; /* 0: as it is */
+};
 struct wz_api_node_ref {
 	struct wz_str node;
 };
@@ -460,7 +474,7 @@ struct wz_api_nothing {
 };
 
 extern const struct wz_api_type wz_type_submit, wz_type_job_query, wz_type_job_ref, wz_type_job_cancel,
-        wz_type_job_hold, wz_type_job_signal, wz_type_job_edit, wz_type_job_report, wz_type_job_logs,
+        wz_type_job_hold, wz_type_job_signal, wz_type_job_edit, wz_type_job_report, wz_type_job_logs, wz_type_job_terminal, wz_type_job_type,
         wz_type_node_ref, wz_type_node_drain, wz_type_device_query, wz_type_queue_set, wz_type_name_ref,
         wz_type_reservation_set, wz_type_usage_query, wz_type_audit_query, wz_type_events_query, wz_type_snapshot_put,
         wz_type_nothing;

@@ -256,23 +256,58 @@ int wz_daemon_get(struct wz_daemon *d, const char *path, bool raw, json_t **ret)
 	return code;
 }
 
-static int to_stdout(void *ctx, struct wz_str bytes)
+/* What `\r` began anew is dropped when other text follows; a line is written when it ends. */
+struct folding {
+	bool fold, over; /* over: the last byte was \r */
+	struct wz_buf line;
+};
+
+static int fold(struct folding *f, struct wz_str bytes)
 {
-	(void)ctx;
-	return bytes.len ? wz_fd_write_all(STDOUT_FILENO, bytes) : 0;
+	struct wz_buf out;
+	wz_buf_init(&out, f->line.mem, (size_t)64 << 20);
+	for (size_t i = 0; i < bytes.len; i++) {
+		char c = bytes.ptr[i];
+		if (f->over && c != '\n' && c != '\r')
+			wz_buf_clear(&f->line);
+		f->over = c == '\r';
+		if (c == '\n') {
+			wz_buf_add(&out, wz_buf_str(&f->line));
+			wz_buf_addc(&out, c);
+			wz_buf_clear(&f->line);
+		} else if (c != '\r') {
+			wz_buf_addc(&f->line, c);
+		}
+	}
+	int rc = out.status < 0 ? out.status : wz_fd_write_all(STDOUT_FILENO, wz_buf_str(&out));
+	wz_buf_release(&out);
+	return rc;
 }
 
-int wz_daemon_log(struct wz_daemon *d, uint64_t job, uint64_t task, uint64_t attempt, uint64_t tail, bool follow)
+static int to_stdout(void *ctx, struct wz_str bytes)
 {
-	char path[200];
-	struct wz_httpc_call c = {.method = "GET", .path = path, .data = to_stdout};
+	struct folding *f = ctx;
+	if (!bytes.len)
+		return 0;
+	return f->fold ? fold(f, bytes) : wz_fd_write_all(STDOUT_FILENO, bytes);
+}
+
+int wz_daemon_log(struct wz_daemon *d, const struct wz_daemon_log *q)
+{
+	char path[240];
+	struct folding f = {.fold = q->fold};
+	struct wz_httpc_call c = {.method = "GET", .path = path, .data = to_stdout, .ctx = &f};
 	struct wz_httpc_reply r;
-	(void)snprintf(path, sizeof path, "/v1/jobs/%llu/logs?task=%llu&attempt=%llu&tail=%llu&follow=%s",
-	        (unsigned long long)job, (unsigned long long)task, (unsigned long long)attempt,
-	        (unsigned long long)tail, follow ? "true" : "false");
+	(void)snprintf(path, sizeof path, "/v1/jobs/%llu/logs?task=%llu&attempt=%llu&tail=%llu&follow=%s&stream=%s",
+	        (unsigned long long)q->job, (unsigned long long)q->task, (unsigned long long)q->attempt,
+	        (unsigned long long)q->tail, q->follow ? "true" : "false", q->errors ? "err" : "out");
+	wz_buf_init(&f.line, d->cli->mem, (size_t)16 << 20);
 	int code = do_call(d, &c, &r);
 	if (code == 0)
 		wz_buf_release(&r.body);
+	if (f.line.len)
+		(void)wz_fd_write_all(STDOUT_FILENO, wz_buf_str(&f.line));
+	wz_buf_release(&f.line);
 	return code;
 }
 

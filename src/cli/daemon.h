@@ -42,11 +42,18 @@ int wz_daemon_call(struct wz_daemon *d, const char *method, const char *path, st
         struct wz_buf *ret);
 /* GET, parsed: *ret is released by json_decref. With `raw` the text goes to the verb's output and *ret is NULL. */
 int wz_daemon_get(struct wz_daemon *d, const char *path, bool raw, json_t **ret);
-/* Streams the log of a job to standard output; `tail` 0: all. */
-int wz_daemon_log(struct wz_daemon *d, uint64_t job, uint64_t task, uint64_t attempt, uint64_t tail, bool follow);
+/* Streams the log of a job to standard output. */
+struct wz_daemon_log {
+	uint64_t job, task, attempt, tail; /* attempt 0: the last, and on into the next; tail 0: all */
+	bool follow, errors; /* errors: that of standard errors, where it has one of its own */
+	bool fold; /* a line that was written over by \r is shown as it was last */
+};
+int wz_daemon_log(struct wz_daemon *d, const struct wz_daemon_log *q);
 /* Waits until the job has ended; its JSON in *ret. 0 or the exit code. */
 int wz_daemon_wait(struct wz_daemon *d, uint64_t job, json_t **ret);
 
+/* run.c: the exit code of an ended job; says on stderr what is no plain exit. */
+int wz_daemon_code(const json_t *job);
 struct wz_str wz_daemon_text(const json_t *o, const char *key); /* "" when it is not there */
 int64_t wz_daemon_int(const json_t *o, const char *key);
 /* A job number of the command line; 0, or USAGE, reported. */
@@ -56,7 +63,12 @@ int wz_daemon_number(const struct wz_verb *v, const char *text, uint64_t *ret);
 struct wz_submit_args {
 	struct wz_str socket, name, queue, priority, cwd, comment, key, profile, script;
 	struct wz_str gpus, gpu_share, gpu_mem, gpu_type, cu, link, util, cpus, mem, time, tasks, preempt;
+	struct wz_str image, output, error;
 	bool hold, json, slurm;
+	/* Of wz shell: */
+	bool pty;
+	uint32_t rows, cols;
+	uint64_t keep_us;
 };
 extern const struct wz_opt wz_submit_opts[];
 int wz_submit(struct wz_daemon *d, const struct wz_verb *v, const struct wz_submit_args *a, int argc, char **argv,

@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-static int code_of(const json_t *j)
+int wz_daemon_code(const json_t *j)
 {
 	int64_t code = wz_daemon_int(j, "exit_code"), signo = wz_daemon_int(j, "exit_signal");
 	struct wz_str state = wz_daemon_text(j, "state"), text = wz_daemon_text(j, "reason_text");
@@ -31,14 +31,14 @@ static int run_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **
 	int code = wz_daemon_open(&d, cli, a.socket);
 	if (code == 0 && (code = wz_submit(&d, v, &a, n, argv, &answer, &job)) == 0) {
 		wz_buf_release(&answer);
-		code = wz_daemon_log(&d, job, 0, 0, 0, true);
+		code = wz_daemon_log(&d, &(struct wz_daemon_log){.job = job, .follow = true});
 		if (code == 0)
 			code = wz_daemon_wait(&d, job, &j);
 	}
 	if (code && code != WZ_EXIT_USAGE)
 		code = WZ_EXIT_INTERNAL;
 	if (code == 0)
-		code = code_of(j);
+		code = wz_daemon_code(j);
 	json_decref(j);
 	wz_daemon_close(&d);
 	return code;

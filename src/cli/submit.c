@@ -28,6 +28,12 @@ const struct wz_opt wz_submit_opts[] = {
         {"preempt", 0, WZ_OPT_STRING, "CONTRACT", "signal:USR1,grace:60s,...", A(preempt), 0},
         {"profile", 0, WZ_OPT_STRING, "TEXT", "the same as one text (spec/profile.md)", A(profile), 0},
         {"script", 0, WZ_OPT_STRING, "FILE", "run this script, the operands are its arguments", A(script), 0},
+        {"output", 'o', WZ_OPT_STRING, "FILE", "output goes to this file of yours: %j %A %a %x %u %N %r %t",
+                A(output), 0},
+        {"error", 'e', WZ_OPT_STRING, "FILE", "the same for standard errors (with output)", A(error), 0},
+        {"keep", 0, WZ_OPT_DURATION, "TIME",
+                "end it when nobody looked at its terminal for so long (wz shell: 30m)", A(keep_us), 0},
+        {"image", 0, WZ_OPT_STRING, "IMAGE", "run inside this container image", A(image), 0},
         {"name", 'N', WZ_OPT_STRING, "NAME", "name of the job (the command's)", A(name), 0},
         {"queue", 'q', WZ_OPT_STRING, "NAME", "queue", A(queue), 0},
         {"priority", 'p', WZ_OPT_STRING, "N", "larger goes first", A(priority), 0},
@@ -142,6 +148,13 @@ static int prepare(const struct wz_verb *v, const struct wz_submit_args *a, int 
 	rq->name = a->name;
 	rq->queue = a->queue;
 	rq->comment = a->comment;
+	rq->image = a->image;
+	rq->stdout_path = a->output;
+	rq->stderr_path = a->error;
+	rq->pty = a->pty;
+	rq->rows = a->rows;
+	rq->cols = a->cols;
+	rq->terminal_keep_us = (int64_t)a->keep_us;
 	rq->priority = (int32_t)priority;
 	rq->held = a->hold;
 	rq->compat = a->slurm ? WZ_STR("slurm") : WZ_STR("");

@@ -9,6 +9,8 @@ static const struct wz_verb *const verbs[] = {
         &wz_verb_show,
         &wz_verb_why,
         &wz_verb_logs,
+        &wz_verb_attach,
+        &wz_verb_shell,
         &wz_verb_cancel,
         &wz_verb_hold,
         &wz_verb_release,

@@ -29,9 +29,21 @@ static uint64_t choose_devices(
 	return mask;
 }
 
-/* Places the next task of the job on `node`. 0, or -ENOMEM. */
-static int place_task(
-        struct wz_core *c, uint32_t slot, uint32_t index, uint32_t node, struct wz_plan *plan, struct wz_rng *rng)
+/* Are these devices, which were held for it, what the task takes here? */
+static bool are_right(const struct wz_view *v, uint64_t devices)
+{
+	if ((uint32_t)__builtin_popcountll(devices) != v->need.count)
+		return false;
+	for (uint64_t w = devices; w; w &= w - 1)
+		if ((uint32_t)__builtin_ctzll(w) >= v->node->n_dev ||
+		        !wz_device_fits(v, (uint32_t)__builtin_ctzll(w)))
+			return false;
+	return true;
+}
+
+/* Places the next task of the job on `node`, on the devices wanted if it can. 0, or -ENOMEM. */
+static int place_task(struct wz_core *c, uint32_t slot, uint32_t index, uint32_t node, uint64_t wanted,
+        struct wz_plan *plan, struct wz_rng *rng)
 {
 	const struct wz_job *j = &c->jobs.job[slot];
 	const struct wz_shape *s = &c->shapes.shape[j->shape];
@@ -51,7 +63,7 @@ static int place_task(
 	        .mem = s->mem,
 	        .dev_milli = v.need.milli,
 	        .dev_mem = v.need.mem && v.need.milli < WZ_WHOLE ? v.need.mem : -1,
-	        .devices = choose_devices(c, s, &v, rng)};
+	        .devices = wanted && are_right(&v, wanted) ? wanted : choose_devices(c, s, &v, rng)};
 	r = wz_ledger_reserve(c, 1);
 	if (r == 0)
 		r = wz_plan_add(plan, &e);
@@ -60,6 +72,25 @@ static int place_task(
 	wz_ledger_take(c, j->first_task + index, &e.place);
 	plan->work++; /* also when it is rolled back later: the budget bounds what was done, not what came of it */
 	return 0;
+}
+
+bool wz_assemble_held(struct wz_core *c, uint32_t slot, struct wz_plan *plan, struct wz_rng *rng, int *ret_err)
+{
+	const struct wz_job *j = &c->jobs.job[slot];
+	uint32_t mark = wz_ledger_mark(c), n_plan = plan->n, placed = 0;
+
+	*ret_err = 0;
+	for (uint32_t i = 0; i < c->holds.n && *ret_err == 0; i++) {
+		const struct wz_hold *h = &c->holds.h[i];
+		if (h->job != slot || wz_gate_eval(c, slot, h->place.node.v) == WZ_SCORE_NONE)
+			continue;
+		*ret_err = place_task(c, slot, placed++, h->place.node.v, h->place.devices, plan, rng);
+	}
+	if (placed >= j->tasks_min && *ret_err == 0)
+		return true;
+	wz_ledger_rollback(c, mark);
+	plan->n = n_plan;
+	return false;
 }
 
 /* ---- tasks that must stay together ---- */
@@ -81,7 +112,7 @@ static uint32_t fill_group(struct wz_core *c, uint32_t slot, const uint32_t *nod
 				best = i;
 		if (score[best] == WZ_SCORE_NONE)
 			break;
-		*ret_err = place_task(c, slot, placed, node[best], plan, rng);
+		*ret_err = place_task(c, slot, placed, node[best], 0, plan, rng);
 		if (*ret_err < 0)
 			break;
 		placed++;
@@ -127,7 +158,7 @@ enum wz_reason wz_assemble(struct wz_core *c, uint32_t slot, struct wz_plan *pla
 		uint32_t node = wz_gate_best(c, slot, rng);
 		if (node == WZ_ID_NONE)
 			break;
-		*ret_err = place_task(c, slot, placed, node, plan, rng);
+		*ret_err = place_task(c, slot, placed, node, 0, plan, rng);
 		if (*ret_err < 0)
 			break;
 		placed++;

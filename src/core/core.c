@@ -35,6 +35,7 @@ int wz_core_new(const struct wz_mem *mem, const struct wz_core_options *o, struc
 	c->start_timeout_us = o->start_timeout_us ? o->start_timeout_us : START_TIMEOUT_US;
 	c->stop_timeout_us = o->stop_timeout_us ? o->stop_timeout_us : STOP_TIMEOUT_US;
 	c->next_effect = 1;
+	wz_params_init(c);
 	c->policy = variant.policy;
 	c->index.off = o->no_index;
 	c->index.bytes_max = (uint64_t)(o->index_bytes_max_mib ? o->index_bytes_max_mib : 1024) << 20;
@@ -87,7 +88,9 @@ void wz_core_free(struct wz_core *c)
 	wz_grow_free(&mem, &c->inflight.f, &c->inflight.cap, sizeof(*c->inflight.f));
 	wz_grow_free(&mem, &c->inflight.heap, &c->inflight.heap_cap, sizeof(*c->inflight.heap));
 	wz_grow_free(&mem, &c->recut, &c->recut_cap, sizeof(*c->recut));
-	wz_grow_free(&mem, &c->stop_wanted, &c->stop_cap, sizeof(*c->stop_wanted));
+	wz_grow_free(&mem, &c->wanted, &c->wanted_cap, sizeof(*c->wanted));
+	wz_grow_free(&mem, &c->holds.h, &c->holds.cap, sizeof(*c->holds.h));
+	wz_grow_free(&mem, &c->ended, &c->ended_cap, sizeof(*c->ended));
 	wz_grow_free(&mem, &c->ledger.undo, &c->ledger.undo_cap, sizeof(*c->ledger.undo));
 	wz_repack_release(c);
 	wz_grow_free(&mem, &c->rank_score, &c->rank_cap, sizeof(*c->rank_score));
@@ -115,6 +118,8 @@ uint64_t wz_core_digest(const struct wz_core *c)
 	h = wz_hash_u64(h, c->step);
 	h = wz_hash_u64(h, c->next_effect);
 	h = wz_hash_u64(h, wz_hash_u64(wz_hash_u64(c->pause.step, c->pause.seq), (uint32_t)c->pause.priority));
+	if (wz_repack_hash(c))
+		h = wz_hash_u64(h, wz_repack_hash(c));
 	return wz_hash_u64(h, c->policy_hash);
 }
 
@@ -123,6 +128,7 @@ void wz_node_rehash(struct wz_core *c, uint32_t node)
 	c->sum -= c->node_hash[node];
 	c->node_hash[node] = wz_model_node_hash(&c->model, node);
 	c->sum += c->node_hash[node];
+	c->changes++;
 	wz_index_changed(c, node);
 }
 
@@ -188,8 +194,14 @@ int wz_core_job(const struct wz_core *c, uint64_t job, struct wz_job_info *ret)
 	        .tasks_placed = j->placed,
 	        .shape = {j->shape},
 	        .submitted_us = j->submitted_us,
+	        .suspended = j->suspended,
+	        .launch_failures = j->failures,
+	        .preempted = j->preempted,
+	        .not_before_us = j->backoff ? j->not_before_us : 0,
 	        .reason = j->state == WZ_JOB_HELD      ? WZ_REASON_HELD
 	                  : j->state != WZ_JOB_WAITING ? WZ_REASON_NONE
+	                  : j->backoff                 ? WZ_REASON_LAUNCH_BACKOFF
+	                  : wz_holds_of(c, slot)       ? WZ_REASON_MAKING_ROOM
 	                                               : (enum wz_reason)c->order.cls[j->class_id].reason};
 	return 0;
 }
@@ -219,7 +231,7 @@ void wz_core_stats(const struct wz_core *c, struct wz_core_stats *ret)
 
 	*ret = (struct wz_core_stats){.steps = c->step,
 	        .effects = c->next_effect - 1,
-	        .jobs_waiting = c->order.waiting,
+	        .jobs_waiting = c->order.waiting + c->n_backoff,
 	        .jobs_live = c->jobs.live_jobs,
 	        .tasks_live = c->jobs.live_tasks,
 	        .evaluations = c->index.evaluations,
@@ -234,6 +246,36 @@ void wz_core_stats(const struct wz_core *c, struct wz_core_stats *ret)
 			ret->gpu_milli_held += (uint64_t)(cap - m->dev_milli[d]);
 		}
 	}
+	for (uint32_t i = 0; i < c->holds.n; i++)
+		ret->gpu_milli_kept += (uint64_t)c->holds.h[i].place.dev_milli *
+		                       (uint64_t)__builtin_popcountll(c->holds.h[i].place.devices);
+	ret->gpu_milli_held -= ret->gpu_milli_kept;
+}
+
+int wz_core_ended(const struct wz_core *c, uint32_t i, struct wz_ended *ret)
+{
+	if (i >= c->n_ended)
+		return -ENOENT;
+	*ret = c->ended[i];
+	return 0;
+}
+
+int wz_core_task_work(const struct wz_core *c, uint64_t job, uint32_t task, struct wz_task_work *ret)
+{
+	uint32_t slot = wz_jobs_find(c, job);
+	const struct wz_task *t;
+
+	if (slot == WZ_ID_NONE || task >= c->jobs.job[slot].tasks_max)
+		return -ENOENT;
+	t = &c->jobs.task[c->jobs.job[slot].first_task + task];
+	if (t->node == WZ_ID_NONE)
+		return -ENOENT;
+	*ret = (struct wz_task_work){.started_us = t->started_us,
+	        .checkpoint_us = t->checkpoint_us,
+	        .progress_milli = t->progress_milli,
+	        .frozen = t->frozen,
+	        .warned = t->warn};
+	return 0;
 }
 
 const struct wz_model_state *wz_core_model(const struct wz_core *c)

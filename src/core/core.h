@@ -74,13 +74,27 @@ struct wz_job_info {
 	uint32_t tasks_min, tasks_max, tasks_placed;
 	wz_shape_id shape;
 	uint64_t submitted_us;
+	bool suspended;          /* it is to be frozen, or is */
+	uint32_t launch_failures; /* in a row */
+	uint32_t preempted;      /* times that it was moved aside for others */
+	uint64_t not_before_us;  /* WAITING after a failed launch: until then; else 0 */
 };
 int wz_core_job(const struct wz_core *c, uint64_t job, struct wz_job_info *ret);              /* -ENOENT */
 int wz_core_task(const struct wz_core *c, uint64_t job, uint32_t task, struct wz_place *ret); /* -ENOENT: not placed */
 
+/* What is known of the work of a placed task. -ENOENT: not placed. */
+struct wz_task_work { uint64_t started_us, checkpoint_us; int64_t progress_milli; bool frozen, warned; };
+int wz_core_task_work(const struct wz_core *c, uint64_t job, uint32_t task, struct wz_task_work *ret);
+/* Jobs that ended, and were forgotten, by the last wz_core_apply or wz_core_apply_effect: i = 0, 1, ... until -ENOENT. */
+struct wz_ended { uint64_t job; enum wz_end end; };
+int wz_core_ended(const struct wz_core *c, uint32_t i, struct wz_ended *ret);
+/* The value of a parameter that RULES_SET changes; -ENOENT. */
+int wz_core_rule(const struct wz_core *c, struct wz_str name, int64_t *ret);
+
 struct wz_core_stats {
 	uint64_t steps, effects, jobs_waiting, jobs_live, tasks_live;
 	uint64_t gpu_milli_capacity, gpu_milli_held; /* over healthy devices of present nodes */
+	uint64_t gpu_milli_kept;                     /* by holds, for jobs that wait */
 	uint64_t evaluations;                        /* node scores computed: a cost, not part of the state */
 	uint64_t index_bytes;
 };

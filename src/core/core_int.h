@@ -11,6 +11,10 @@
 #include "core/core.h"
 #include "core/queue_int.h"
 
+/* Free figures of a node's devices as fit shows them, or sums over them. */
+struct wz_scratch { int32_t milli[WZ_NODE_DEVICES_MAX]; int64_t mem[WZ_NODE_DEVICES_MAX]; };
+#include "core/life_int.h"
+
 /* ---- jobs and tasks (job.c) ---- */
 
 enum wz_task_state {
@@ -27,10 +31,15 @@ struct wz_task {
 	uint32_t next, prev;   /* tasks of the node */
 	uint8_t state;         /* enum wz_task_state */
 	uint8_t observed;      /* foreign work: not ours to stop */
+	uint8_t warn;          /* STOPPING: by the checkpoint contract first */
+	uint8_t frozen;        /* RUNNING: its SUSPEND was confirmed */
 	int32_t dev_milli;
 	uint64_t devices;
 	int64_t cpu, mem, dev_mem;
 	uint64_t effect;       /* in flight for this task; 0 none */
+	uint64_t started_us, checkpoint_us; /* since it runs; its last checkpoint in this attempt, 0: none */
+	int64_t progress_milli;
+	uint32_t want_at;      /* 1 + place in `wanted`; 0: not there */
 	uint64_t hash;         /* its part of the digest; 0 none */
 };
 
@@ -41,7 +50,12 @@ struct wz_job {
 	uint32_t first_task;   /* a run of 2^task_order tasks */
 	uint32_t tasks_min, tasks_max;
 	uint32_t placed, running, done;
+	uint32_t stopping;     /* of the placed */
 	uint32_t attempt;
+	uint32_t failures;     /* launches that failed in a row */
+	uint32_t preempted;    /* times that an attempt was moved aside by a PREEMPT of ours */
+	uint64_t not_before_us; /* after a failed launch */
+	uint64_t limit_left_us; /* suspended: what is left of the time limit */
 	uint32_t user, queue;
 	uint32_t account;      /* of the user in its leaf; WZ_ID_NONE: there are no queues, or the work is not ours */
 	uint32_t holds;        /* tasks that hold something, kept by the ledger for `account` */
@@ -52,6 +66,9 @@ struct wz_job {
 	uint8_t state;         /* enum wz_job_state */
 	uint8_t task_order;
 	uint8_t used, end, requeue, kind;
+	uint8_t backoff;       /* waits for not_before_us, not in the order */
+	uint8_t suspended;     /* wanted; tasks follow */
+	uint8_t planned;       /* scratch of one decide: started from its holds */
 	struct wz_preempt preempt;
 	uint64_t time_limit_us;
 };
@@ -113,7 +130,11 @@ void wz_order_begin(struct wz_core *c, bool go_on);     /* cursors to the heads,
 uint32_t wz_order_next(struct wz_core *c);              /* class whose cursor job goes first, WZ_ID_NONE: none left */
 
 /* ---- ledger (ledger.c) ---- */
-struct wz_undo { uint32_t task, next, prev; bool took; struct wz_place place; }; /* next, prev: of a task that was given */
+struct wz_undo {
+	uint32_t task, next, prev; /* next, prev: of a task that was given */
+	bool took, hold;           /* hold: `task` is its index, it was lifted */
+	struct wz_place place;
+};
 struct wz_ledger {
 	struct wz_undo *undo;
 	uint32_t n_undo, undo_cap;
@@ -124,6 +145,7 @@ int wz_ledger_reserve(struct wz_core *c, uint32_t changes);  /* -ENOMEM: makes r
 void wz_ledger_take(struct wz_core *c, uint32_t task, const struct wz_place *p);
 void wz_ledger_give(struct wz_core *c, uint32_t task);
 bool wz_ledger_fits(const struct wz_core *c, const struct wz_place *p); /* would take() keep I1? */
+void wz_ledger_lift(struct wz_core *c, uint32_t hold); /* in a transaction; room in the log was made */
 void wz_ledger_begin(struct wz_core *c);
 uint32_t wz_ledger_mark(const struct wz_core *c);
 void wz_ledger_rollback(struct wz_core *c, uint32_t mark);   /* to a mark; 0: all */
@@ -132,7 +154,6 @@ void wz_ledger_observe(struct wz_core *c, uint32_t node); /* facts changed: note
 void wz_ledger_rebuild_node(struct wz_core *c, uint32_t node); /* from the tasks on it */
 
 /* ---- fit (fit.c) ---- */
-struct wz_scratch { int32_t milli[WZ_NODE_DEVICES_MAX]; int64_t mem[WZ_NODE_DEVICES_MAX]; };
 /* Is the task feasible on the node now? WZ_REASON_NONE and *v filled when it is (v may point into *s), else a
  * blocker. Pure. O(1) usually, O(devices) where memory binds, O(devices^2) with links. */
 enum wz_reason wz_fit(const struct wz_core *c, const struct wz_shape *s, uint32_t node, struct wz_view *v,
@@ -221,6 +242,7 @@ struct wz_inflight {
 	uint32_t *heap;       /* slots by (deadline, id) */
 	uint32_t n_heap, heap_cap;
 };
+#define WZ_FLIGHT_BACKOFF 0x101u /* the end of the pause after a failed launch */
 int wz_inflight_add(struct wz_core *c, uint64_t id, uint32_t kind, uint32_t task, uint64_t deadline_us);
 uint64_t wz_flight_hash(const struct wz_flight *f); /* its part of the digest */
 uint32_t wz_inflight_find(const struct wz_core *c, uint64_t id); /* slot or WZ_ID_NONE */
@@ -252,10 +274,26 @@ void wz_recut_end(struct wz_core *c, uint64_t effect, bool done);
 void wz_recut_node_left(struct wz_core *c, uint32_t node);
 uint64_t wz_recut_hash(const struct wz_recut *r);
 
+/* ---- repacking (repack_step.c) ---- */
+struct wz_repack_state {
+	uint64_t filled_us, next_us; /* the hour's budget is filled until then; no search before */
+	uint64_t budget;             /* moves x 3600000000 that the hour's budget has */
+	uint64_t asked_until_us;     /* for moves that were asked for */
+	uint32_t asked;              /* those that are left */
+	bool go;                     /* this step may search */
+};
+int wz_on_repack_asked(struct wz_core *c, const struct wz_event *e, struct wz_err *err);
+void wz_repack_on_step(struct wz_core *c);
+void wz_repack_spend(struct wz_core *c); /* one move was made */
+uint64_t wz_repack_hash(const struct wz_core *c); /* part of the digest; 0: as in the beginning */
+int wz_repack_propose(struct wz_core *c, struct wz_plan *plan); /* after placing; -ENOMEM */
+
 /* ---- assemble (assemble.c) ---- */
 /* Places tasks of the job in the open transaction, appends START effects to the plan. WZ_REASON_NONE, or why not (then
  * nothing is left of it). *ret_err is -ENOMEM when memory ran out. */
 enum wz_reason wz_assemble(struct wz_core *c, uint32_t slot, struct wz_plan *plan, struct wz_rng *rng, int *ret_err);
+/* Places the tasks of a job whose holds were just lifted on the nodes that were held, if all of its minimum fits there. */
+bool wz_assemble_held(struct wz_core *c, uint32_t slot, struct wz_plan *plan, struct wz_rng *rng, int *ret_err);
 int wz_plan_add(struct wz_plan *p, const struct wz_effect *e);
 
 struct wz_core {
@@ -289,11 +327,22 @@ struct wz_core {
 	struct wz_gate gate;       /* of one decide */
 	struct wz_future future;   /* of one decide, or of one question */
 	struct wz_starts starts;
-	uint32_t *stop_wanted;     /* tasks that need a STOP */
-	uint32_t n_stop, stop_cap;
+	uint32_t *wanted;          /* tasks that need an effect: wz_task_wants */
+	uint32_t n_wanted, wanted_cap;
+	struct wz_holds holds;
+	uint32_t n_backoff;        /* waiting jobs that are not in the order */
+	int64_t param[WZ_PARAM_COUNT_];
+	struct wz_ended *ended;    /* jobs that the last event or effect ended; room for all jobs */
+	uint32_t n_ended, ended_cap;
 	/* caches */
 	struct wz_ledger ledger;
 	struct wz_index index;
+	struct wz_repack_state repack;
+	/* Searches that found nothing, by shape, and the last one for exchanges: not tried again on the same state with no
+	 * more moves. A cache: `changes` counts what happened to nodes and their tasks. */
+	uint64_t changes;
+	struct wz_fruitless { uint64_t changes; uint32_t moves; } *fruitless, no_exchange;
+	uint32_t fruitless_cap;
 	uint8_t *repack_fits;      /* by shape, see repack.c */
 	uint32_t repack_fits_cap;
 	uint32_t *tidy_next;       /* by device, and piles: see tidy.c */
@@ -321,5 +370,9 @@ int wz_shape_register(struct wz_core *c, const struct wz_profile *p, wz_shape_id
 int wz_shape_intern(struct wz_core *c, const struct wz_shape *s, wz_shape_id *ret);
 /* Room for everything a job may ever need: then its later life cannot fail for want of memory, but for deadlines. */
 int wz_job_reserve(struct wz_core *c, uint32_t n_tasks);
+/* Handlers of events that have files of their own (apply_life.c); the table is in apply.c. */
+typedef int wz_on_event(struct wz_core *c, const struct wz_event *e, struct wz_err *err);
+wz_on_event wz_on_task_started, wz_on_task_ended, wz_on_task_reported, wz_on_requeued, wz_on_suspended_resumed,
+        wz_on_rules, wz_on_confirmed, wz_on_refused;
 
 #endif

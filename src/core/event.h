@@ -31,7 +31,10 @@ enum wz_event_kind {
 	WZ_EV_TASK_STARTED = 35, /* a process is seen alive: confirms a start even when the acknowledgement was lost */
 	WZ_EV_TASK_ENDED = 36,
 	WZ_EV_TASK_OBSERVED = 37, /* work that we did not start: a foreign pod, an adopted process */
-	WZ_EV_TASK_REPORTED = 38, /* progress, throughput, checkpoint taken */
+	WZ_EV_TASK_REPORTED = 38, /* progress, checkpoint taken */
+	WZ_EV_JOB_REQUEUED = 39, /* stop the attempt by its contract, and wait again */
+	WZ_EV_JOB_SUSPENDED = 40, /* freeze it where it is */
+	WZ_EV_JOB_RESUMED = 41,
 	/* acknowledgements of effects */
 	WZ_EV_EFFECT_CONFIRMED = 50,
 	WZ_EV_EFFECT_REFUSED = 51,
@@ -46,6 +49,7 @@ enum wz_event_kind {
 	WZ_EV_OFFER_REMOVED = 67,
 	WZ_EV_SOLUTION = 68,       /* the result of a solver outside the core */
 	WZ_EV_REPACK_ASKED = 69,
+	WZ_EV_RULES_SET = 70,      /* parameters of the core (param.c) */
 };
 
 /* Why work ended; the words are those of `wz ps`. */
@@ -109,11 +113,12 @@ struct wz_event {
 		struct { wz_node_id node; uint32_t index; uint8_t free_mem_pct, util_pct, temp_c; } telemetry; /* 255 unknown */
 		struct wz_ev_submit submit;
 		struct { uint64_t job; int32_t priority; const struct wz_profile *profile; } edit; /* NULL: keep */
-		struct { uint64_t job; } job;               /* CANCELLED, HELD, RELEASED */
+		struct { uint64_t job; } job;               /* CANCELLED, HELD, RELEASED, REQUEUED, SUSPENDED, RESUMED */
 		struct { uint64_t job; uint32_t task, attempt; uint32_t end; bool requeue; } task; /* STARTED, ENDED */
 		struct { uint64_t job; struct wz_place place; } observed;
 		struct { uint64_t job; uint32_t task; int64_t progress_milli, checkpoint_us; } report;
 		struct { uint64_t effect; uint32_t reason; } effect; /* CONFIRMED, REFUSED */
+		struct { struct wz_str text; } rule_list;   /* RULES_SET: "name=number name=number" */
 		struct { struct wz_str name; } policy;      /* as wz_core_options.policy */
 		struct { uint32_t n; const struct wz_profile *profile; const uint32_t *weight; } workload;
 		struct { struct wz_str name, text; } rules; /* QUEUE_*, RESERVATION_*: text as of core/queue.h */

@@ -42,6 +42,8 @@ static const struct {
         [WZ_REASON_RESERVED] = {"Reserved", "what is free is promised to others before this job would end"},
         [WZ_REASON_ORDER] = {"Order", "others go first"},
         [WZ_REASON_PARTITION] = {"Partition", "a card has room for it, and must be cut first"},
+        [WZ_REASON_LAUNCH_BACKOFF] = {"LaunchBackoff", "its launch failed; it is tried again after a pause"},
+        [WZ_REASON_MAKING_ROOM] = {"MakingRoom", "room is being made, or is held, for it"},
 };
 
 const char *wz_reason_word(enum wz_reason r)
@@ -79,12 +81,12 @@ static void look_at_nodes(struct wz_core *c, const struct wz_shape *s, struct wz
 	}
 }
 
-/* How many tasks fit together; everything is rolled back. */
+/* How many tasks fit together, in the open transaction; rolled back to where it was. */
 static int try_gang(struct wz_core *c, uint32_t slot, struct wz_explanation *x)
 {
 	struct wz_plan plan;
 	struct wz_rng rng;
-	uint32_t min = c->jobs.job[slot].tasks_min, lo = 0, hi = min;
+	uint32_t min = c->jobs.job[slot].tasks_min, lo = 0, hi = min, mark;
 	int r = wz_model_order(&c->model);
 
 	if (r == 0)
@@ -95,13 +97,13 @@ static int try_gang(struct wz_core *c, uint32_t slot, struct wz_explanation *x)
 		return r;
 	wz_plan_init(&plan, &c->mem);
 	wz_rng_seed(&rng, wz_hash_u64(c->seed, c->step));
-	wz_ledger_begin(c);
+	mark = wz_ledger_mark(c);
 	while (lo < hi) { /* the largest gang that assembles */
 		uint32_t mid = lo + (hi - lo + 1) / 2;
 		enum wz_reason why;
 		c->jobs.job[slot].tasks_min = mid;
 		why = wz_assemble(c, slot, &plan, &rng, &r);
-		wz_ledger_rollback(c, 0);
+		wz_ledger_rollback(c, mark);
 		plan.n = 0;
 		if (r < 0)
 			break;
@@ -111,7 +113,6 @@ static int try_gang(struct wz_core *c, uint32_t slot, struct wz_explanation *x)
 			hi = mid - 1;
 	}
 	c->jobs.job[slot].tasks_min = min;
-	wz_ledger_end(c);
 	wz_plan_release(&plan);
 	x->tasks_fit = lo;
 	return r;
@@ -133,24 +134,30 @@ int wz_core_explain(struct wz_core *c, uint64_t job, struct wz_explanation *ret,
 	struct wz_explanation x = {.job = job, .digest = wz_core_digest(c)};
 	const struct wz_job *j;
 	bool possible = false;
+	int r;
 
 	if (slot == WZ_ID_NONE)
 		return wz_err_set(err, -ENOENT, "NoSuchJob", WZ_STR("there is no live job of that number"));
 	j = &c->jobs.job[slot];
 	if (j->state != WZ_JOB_WAITING && j->state != WZ_JOB_HELD)
 		return wz_err_set(err, -EINVAL, "NotWaiting", WZ_STR("the job is not waiting"));
-	look_at_nodes(c, &c->shapes.shape[j->shape], &x, &possible);
+	wz_ledger_begin(c); /* what is held for it counts as free */
+	r = wz_holds_lift(c, slot);
+	if (r == 0)
+		look_at_nodes(c, &c->shapes.shape[j->shape], &x, &possible);
 	x.never = !possible;
 	x.tasks_needed = j->tasks_min;
 	x.tasks_fit = x.blocked[WZ_REASON_NONE] ? 1 : 0;
-	if (j->tasks_max > 1 && x.tasks_fit) {
-		int r = try_gang(c, slot, &x);
-		if (r < 0)
-			return wz_err_set(err, r, "OutOfMemory", WZ_STR("no memory to explain"));
-	}
+	if (r == 0 && j->tasks_max > 1 && x.tasks_fit)
+		r = try_gang(c, slot, &x);
+	wz_ledger_end(c);
+	if (r < 0)
+		return wz_err_set(err, r, "OutOfMemory", WZ_STR("no memory to explain"));
 	x.n_rules = wz_quota_list(c, slot, x.rule, WZ_RULE_BLOCKERS_MAX);
 	if (j->state == WZ_JOB_HELD)
 		x.main = WZ_REASON_HELD;
+	else if (j->backoff)
+		x.main = WZ_REASON_LAUNCH_BACKOFF;
 	else if (x.nodes == 0)
 		x.main = WZ_REASON_NO_NODES;
 	else if (x.n_rules && possible)
@@ -158,6 +165,8 @@ int wz_core_explain(struct wz_core *c, uint64_t job, struct wz_explanation *ret,
 	else if (x.tasks_fit >= x.tasks_needed)
 		x.main = c->order.cls[j->class_id].reason == WZ_REASON_RESERVED ? WZ_REASON_RESERVED
 		                                                                : WZ_REASON_NONE;
+	else if (wz_holds_of(c, slot))
+		x.main = WZ_REASON_MAKING_ROOM;
 	else if (x.blocked[WZ_REASON_NONE])
 		x.main = WZ_REASON_GANG;
 	else

@@ -41,6 +41,8 @@ enum wz_reason {
 	WZ_REASON_RESERVED,     /* what is free is promised to others before this would end */
 	WZ_REASON_ORDER,        /* others go first */
 	WZ_REASON_PARTITION,    /* a card has room for it, and must be cut first */
+	WZ_REASON_LAUNCH_BACKOFF, /* a launch failed: it waits a while */
+	WZ_REASON_MAKING_ROOM,  /* room is being made, or is held, for it */
 	WZ_REASON_COUNT_
 };
 

@@ -59,6 +59,8 @@ int wz_jobs_add(struct wz_core *c, uint64_t number, uint32_t n_tasks, uint32_t *
 		slot = j->n;
 	}
 	if (r == 0)
+		r = wz_grow(&c->mem, &c->ended, &c->ended_cap, j->cap, sizeof(*c->ended));
+	if (r == 0)
 		r = take_run(c, k, &first);
 	if (r < 0)
 		return r;
@@ -93,6 +95,8 @@ void wz_jobs_drop(struct wz_core *c, uint32_t slot)
 
 	for (uint32_t i = 0; i < (1u << job->task_order); i++)
 		wz_check(c->jobs.task[job->first_task + i].node == WZ_ID_NONE);
+	wz_holds_drop_of(c, slot);
+	c->ended[c->n_ended++] = (struct wz_ended){job->number, (enum wz_end)job->end};
 	c->sum -= job->hash;
 	if (c->queues.n)
 		wz_queue_job(c, slot, -1);
@@ -119,6 +123,10 @@ uint64_t wz_job_hash(const struct wz_core *c, uint32_t slot)
 		h = wz_hash_u64(wz_hash_u64(h, wz_account_id(c, j->account)), j->started_us);
 		h = wz_hash_u64(wz_hash_u64(wz_hash_u64(h, j->predict[0]), j->predict[1]), j->predict[2]);
 	}
+	if (j->failures || j->not_before_us || j->preempted)
+		h = wz_hash_u64(wz_hash_u64(h, j->not_before_us), (uint64_t)j->failures << 32 | j->preempted);
+	if (j->suspended)
+		h = wz_hash_u64(h, ~j->limit_left_us);
 	return wz_hash_u64(h, (uint64_t)j->attempt << 32 | j->done);
 }
 
@@ -147,7 +155,30 @@ uint64_t wz_task_hash(const struct wz_core *c, uint32_t task)
 	h = wz_hash_u64(h, (uint64_t)t->cpu);
 	h = wz_hash_u64(h, (uint64_t)t->mem);
 	h = wz_hash_u64(h, (uint64_t)t->dev_mem);
+	if (t->warn || t->frozen)
+		h = wz_hash_u64(h, (uint64_t)t->warn << 1 | t->frozen);
+	if (j->preempt.movable) /* of others no decision reads it */
+		h = wz_hash_u64(
+		        wz_hash_u64(wz_hash_u64(h, t->started_us), t->checkpoint_us), (uint64_t)t->progress_milli);
 	return wz_hash_u64(h, t->effect);
+}
+
+/* Keeps the list of tasks that need an effect. */
+static void want(struct wz_core *c, uint32_t task)
+{
+	struct wz_task *t = &c->jobs.task[task];
+	bool wanted = wz_task_wants(c, task) != 0;
+
+	if (wanted && !t->want_at) {
+		wz_check(c->n_wanted < c->wanted_cap); /* wz_job_reserve */
+		c->wanted[c->n_wanted++] = task;
+		t->want_at = c->n_wanted;
+	} else if (!wanted && t->want_at) {
+		uint32_t last = c->wanted[--c->n_wanted];
+		c->wanted[t->want_at - 1] = last;
+		c->jobs.task[last].want_at = t->want_at;
+		t->want_at = 0;
+	}
 }
 
 void wz_task_rehash(struct wz_core *c, uint32_t task)
@@ -157,4 +188,6 @@ void wz_task_rehash(struct wz_core *c, uint32_t task)
 	c->sum -= t->hash;
 	t->hash = wz_task_hash(c, task);
 	c->sum += t->hash;
+	c->changes++; /* it runs, is stopped, or has a checkpoint */
+	want(c, task);
 }

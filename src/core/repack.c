@@ -41,15 +41,26 @@ bool wz_repack_movable(const struct wz_core *c, uint32_t task)
 	const struct wz_task *t = &c->jobs.task[task];
 	const struct wz_job *j = &c->jobs.job[t->job];
 
-	return t->state == WZ_TASK_RUNNING && !t->observed && j->state == WZ_JOB_RUNNING && j->tasks_max == 1 &&
-	       j->preempt.movable;
+	return t->state == WZ_TASK_RUNNING && !t->observed && !t->effect && j->state == WZ_JOB_RUNNING &&
+	       !j->suspended && j->tasks_max == 1 && j->preempt.movable;
+}
+
+/* What is done since it was last safe; work that checkpoints when it is warned loses nothing. And stopping and starting. */
+static uint64_t lost_us(const struct wz_core *c, uint32_t task)
+{
+	const struct wz_task *t = &c->jobs.task[task];
+	const struct wz_job *j = &c->jobs.job[t->job];
+	uint64_t safe = t->checkpoint_us > t->started_us ? t->checkpoint_us : t->started_us, lost = 0;
+
+	if (!j->preempt.signal[0] && c->now_us > safe)
+		lost = c->now_us - safe;
+	return wz_usat_add(lost, (uint64_t)c->param[WZ_PARAM_REPACK_RESTART_US]);
 }
 
 /* Devices weigh with their compute; what has none with its CPU, 16 for a device; nothing is free. */
-static int64_t weight_of(const struct wz_task *t)
+int64_t wz_repack_weight(int64_t gpu_milli, int64_t cpu_milli)
 {
-	int64_t gpu = (int64_t)__builtin_popcountll(t->devices) * t->dev_milli, cpu = t->cpu / 16;
-	int64_t w = gpu > cpu ? gpu : cpu;
+	int64_t cpu = cpu_milli / 16, w = gpu_milli > cpu ? gpu_milli : cpu;
 
 	return w > 1 ? w : 1;
 }
@@ -57,10 +68,10 @@ static int64_t weight_of(const struct wz_task *t)
 int64_t wz_repack_cost(const struct wz_core *c, uint32_t task)
 {
 	const struct wz_task *t = &c->jobs.task[task];
-	uint64_t lost_us = wz_repack_lost_us(c, task);
-	int64_t ms = (int64_t)(lost_us / 1000 < (1ULL << 40) ? lost_us / 1000 : 1ULL << 40);
+	uint64_t ms = lost_us(c, task) / 1000;
 
-	return wz_sat_mul(weight_of(t), ms + 1);
+	return wz_sat_mul(wz_repack_weight((int64_t)__builtin_popcountll(t->devices) * t->dev_milli, t->cpu),
+	        ms < 1ULL << 40 ? (int64_t)ms + 1 : (int64_t)1 << 40);
 }
 
 /* ---- which tasks of a node ---- */
@@ -294,13 +305,10 @@ static bool spent(const struct search *k)
 
 static bool find_place(struct search *k, uint32_t task, uint32_t shape, uint32_t depth, struct wz_place *ret);
 
-/* The candidate's victims go, the task comes, the victims find other places. */
-static bool try_candidate(
-        struct search *k, const struct candidate *a, uint32_t task, uint32_t shape, uint32_t depth, struct wz_place *ret)
+/* The candidate's victims go; what that costs is within the limit. */
+static bool leave(struct search *k, const struct candidate *a)
 {
 	struct wz_core *c = k->c;
-	uint32_t first = k->x->n;
-	int64_t cost = k->x->cost;
 
 	for (uint32_t i = 0; i < a->n; i++) {
 		const struct wz_task *t = &c->jobs.task[a->task[i]];
@@ -313,22 +321,34 @@ static bool try_candidate(
 		                .dev_milli = t->dev_milli,
 		                .dev_mem = t->dev_mem},
 		        .cost = wz_repack_cost(c, a->task[i])};
-		cost = wz_sat_add(cost, m->cost);
+		k->x->cost = wz_sat_add(k->x->cost, m->cost);
 		k->x->n++;
 		if (!give(k, m->task))
 			return false;
 	}
-	if (cost >= k->x->cost_max || !place_on(k, shape, a->node, ret) || !take(k, task, ret))
-		return false;
-	k->x->cost = cost;
+	return k->x->cost < k->x->cost_max;
+}
+
+/* The victims, moves `first` and on, find other places. */
+static bool settle(struct search *k, const struct candidate *a, uint32_t first, uint32_t depth)
+{
 	for (uint32_t i = first; i < first + a->n; i++) {
 		uint32_t victim = k->x->move[i].task;
 		struct wz_place to;
-		if (!find_place(k, victim, c->jobs.job[c->jobs.task[victim].job].shape, depth, &to))
+		if (!find_place(k, victim, k->c->jobs.job[k->c->jobs.task[victim].job].shape, depth, &to))
 			return false;
 		k->x->move[i].to = to;
 	}
 	return true;
+}
+
+/* The victims go, the task comes, the victims find other places. */
+static bool try_candidate(
+        struct search *k, const struct candidate *a, uint32_t task, uint32_t shape, uint32_t depth, struct wz_place *ret)
+{
+	uint32_t first = k->x->n;
+
+	return leave(k, a) && place_on(k, shape, a->node, ret) && take(k, task, ret) && settle(k, a, first, depth);
 }
 
 /* Insertion into the few cheapest; of equal ones the earlier stays before. */
@@ -355,7 +375,8 @@ static bool make_room(struct search *k, uint32_t task, uint32_t shape, uint32_t 
 	int64_t cost = k->x->cost;
 
 	for (uint32_t r = 0; r < c->model.n_ranked && !spent(k); r++)
-		if (room_on(k, &c->shapes.shape[shape], c->model.by_rank[r], most, &a))
+		if (room_on(k, &c->shapes.shape[shape], c->model.by_rank[r], most, &a) &&
+		        (depth > 1 || a.cost < STUCK_COST)) /* at the last level who fits nowhere stays */
 			keep(best, &n, &a);
 	for (uint32_t i = 0; i < n && !spent(k); i++) {
 		if (try_candidate(k, &best[i], task, shape, depth - 1, ret))
@@ -380,33 +401,59 @@ static bool find_place(struct search *k, uint32_t task, uint32_t shape, uint32_t
 	return make_room(k, task, shape, depth, ret);
 }
 
-static bool begin(struct wz_core *c, struct search *k, struct wz_repack *x, struct wz_rng *rng)
+int wz_repack_begin(struct wz_core *c, struct wz_repack *x)
 {
-	*k = (struct search){.c = c, .x = x, .rng = rng, .avoid = WZ_ID_NONE, .n_fits = c->shapes.n};
-	wz_check(c->ledger.open);
 	x->n = 0;
 	x->cost = 0;
 	x->work = 0;
 	x->moves_max = x->moves_max < WZ_REPACK_MOVES_MAX ? x->moves_max : WZ_REPACK_MOVES_MAX;
-	k->err = wz_grow(&c->mem, &c->repack_fits, &c->repack_fits_cap, c->shapes.n + 1, sizeof(*c->repack_fits));
-	if (k->err < 0)
-		return false;
-	k->fits = c->repack_fits;
-	memset(k->fits, 0, c->shapes.n);
-	return true;
+	if (wz_grow(&c->mem, &c->fruitless, &c->fruitless_cap, c->shapes.n + 1, sizeof(*c->fruitless)) < 0)
+		return -ENOMEM;
+	return wz_grow(&c->mem, &c->repack_fits, &c->repack_fits_cap, c->shapes.n + 1, sizeof(*c->repack_fits));
+}
+
+static struct search search(struct wz_core *c, struct wz_repack *x, struct wz_rng *rng)
+{
+	wz_check(c->ledger.open && c->repack_fits_cap > c->shapes.n);
+	memset(c->repack_fits, 0, c->shapes.n); /* what fits where has changed since the last search */
+	return (struct search){.c = c, .x = x, .rng = rng, .avoid = WZ_ID_NONE, .n_fits = c->shapes.n, .fits = c->repack_fits};
 }
 
 bool wz_repack_open(struct wz_core *c, uint32_t task, uint32_t shape, struct wz_repack *x, struct wz_rng *rng, int *ret_err)
 {
-	uint32_t mark = wz_ledger_mark(c);
-	struct search k;
-	bool found = begin(c, &k, x, rng) && find_place(&k, task, shape, x->depth_max, &x->place);
+	uint32_t mark = wz_ledger_mark(c), n = x->n;
+	struct search k = search(c, x, rng);
+	int64_t cost = x->cost;
+	bool found = find_place(&k, task, shape, x->depth_max, &x->place);
 
 	*ret_err = k.err;
 	if (found && k.err == 0)
 		return true;
 	wz_ledger_rollback(c, mark);
-	x->n = 0;
+	x->n = n;
+	x->cost = cost;
 	return false;
 }
 
+bool wz_repack_vacate(struct wz_core *c, uint32_t task, struct wz_repack *x, struct wz_rng *rng, int *ret_err)
+{
+	const struct wz_node *n = &c->model.node[c->jobs.task[task].node];
+	struct candidate a = {.node = WZ_ID_NONE, .n = 1, .task = {task}};
+	uint32_t mark = wz_ledger_mark(c), before = x->n;
+	struct search k = search(c, x, rng);
+	int64_t cost = x->cost;
+
+	*ret_err = 0;
+	if (x->n >= x->moves_max)
+		return false;
+	k.avoid = (uint32_t)(n - c->model.node);
+	if (leave(&k, &a) && settle(&k, &a, before, x->depth_max)) {
+		*ret_err = k.err;
+		return true;
+	}
+	*ret_err = k.err;
+	wz_ledger_rollback(c, mark);
+	x->n = before;
+	x->cost = cost;
+	return false;
+}

@@ -20,7 +20,9 @@
 #include <string.h>
 
 #define MAGIC "WZCORE"
-#define VERSION 3u /* 1: without queues and reservations; 2: without hard slices of cards */
+/* 2: queues and reservations; 3: hard slices of cards; 4: parameters, holds, pauses after failed launches, suspension, the work
+ * of tasks */
+#define VERSION 5u
 #define BYTE_ORDER_MARK 0x01020304u /* of the policy state, which is opaque */
 
 struct io {
@@ -190,6 +192,21 @@ static void io_head(struct io *x, struct head *h)
 	want(x, h->next_effect >= 1 && h->start_timeout && h->stop_timeout, "a counter is zero");
 }
 
+/* What version 4 added to a job. */
+static void io_job_life(struct io *x, struct wz_job *j)
+{
+	io_u32(x, &j->failures);
+	io_u32(x, &j->preempted);
+	io_u64(x, &j->not_before_us);
+	io_u8_max(x, &j->backoff, 1);
+	io_u8_max(x, &j->suspended, 1);
+	io_u64(x, &j->limit_left_us);
+	want(x, !j->backoff || j->state == WZ_JOB_WAITING, "a job that does not wait pauses");
+	want(x, (!j->suspended && !j->limit_left_us) || j->state >= WZ_JOB_STARTING,
+	        "a job that waits is suspended");
+	want(x, !j->limit_left_us || j->suspended, "a time limit stands still for a job that runs");
+}
+
 static void io_model(struct io *x, struct wz_str *vendor, struct wz_str *name, struct wz_model *m)
 {
 	io_str(x, vendor);
@@ -338,6 +355,8 @@ static void io_job(struct io *x, struct wz_job *j, struct job_record *r)
 		for (unsigned i = 0; i < 3; i++)
 			io_u64(x, &j->predict[i]);
 	}
+	if (x->version >= 4)
+		io_job_life(x, j);
 	io_u32_max(x, &r->n_done, j->tasks_max); /* the tasks that are done; their indices follow */
 }
 
@@ -347,7 +366,41 @@ struct task_record {
 	struct wz_place place;
 	uint64_t effect, deadline_us;
 	uint8_t kind;
+	uint8_t warn, frozen;
+	uint64_t started_us, checkpoint_us;
+	int64_t progress_milli;
 };
+
+static void io_place(struct io *x, struct wz_place *p)
+{
+	io_u32(x, &p->node.v);
+	io_u64(x, &p->devices);
+	io_i64(x, &p->cpu, 0, WZ_CPU_MILLI_MAX);
+	io_i64(x, &p->mem, 0, WZ_BYTES_MAX);
+	io_i32(x, &p->dev_milli, 0, WZ_WHOLE);
+	io_i64(x, &p->dev_mem, INT64_MIN, WZ_BYTES_MAX);
+}
+
+/* Does an effect of that kind, or none (0), go with the state of a task? */
+static bool flies_with(const struct task_record *t)
+{
+	switch (t->effect ? t->kind : 0) {
+	case 0:
+		return t->state != WZ_TASK_ASSUMED;
+	case WZ_EF_START:
+		return t->state != WZ_TASK_RUNNING;
+	case WZ_EF_STOP:
+		return t->state == WZ_TASK_STOPPING;
+	case WZ_EF_PREEMPT:
+		return t->state == WZ_TASK_STOPPING && t->warn;
+	case WZ_EF_SUSPEND:
+	case WZ_EF_RESUME:
+	case WZ_EF_CHECKPOINT:
+		return t->state != WZ_TASK_ASSUMED;
+	default:
+		return false;
+	}
+}
 
 static void io_task(struct io *x, struct task_record *t)
 {
@@ -355,23 +408,23 @@ static void io_task(struct io *x, struct task_record *t)
 	io_u32_max(x, &t->index, WZ_JOB_TASKS_MAX - 1);
 	io_u8_max(x, &t->state, WZ_TASK_STOPPING);
 	io_u8_max(x, &t->observed, 1);
-	io_u32(x, &t->place.node.v);
-	io_u64(x, &t->place.devices);
-	io_i64(x, &t->place.cpu, 0, WZ_CPU_MILLI_MAX);
-	io_i64(x, &t->place.mem, 0, WZ_BYTES_MAX);
-	io_i32(x, &t->place.dev_milli, 0, WZ_WHOLE);
-	io_i64(x, &t->place.dev_mem, INT64_MIN, WZ_BYTES_MAX);
+	io_place(x, &t->place);
 	io_u64(x, &t->effect);
 	if (t->effect) {
-		io_u8_max(x, &t->kind, WZ_EF_STOP);
+		io_u8_max(x, &t->kind, x->version >= 4 ? WZ_EF_CHECKPOINT : WZ_EF_STOP);
 		io_u64(x, &t->deadline_us);
 	}
+	if (x->version >= 4) {
+		io_u8_max(x, &t->warn, 1);
+		io_u8_max(x, &t->frozen, 1);
+		io_u64(x, &t->started_us);
+		io_u64(x, &t->checkpoint_us);
+		io_i64(x, &t->progress_milli, 0, INT64_MAX);
+	}
 	want(x, t->state >= WZ_TASK_ASSUMED, "a task that holds something has no state");
-	want(x,
-	        t->effect ? t->kind >= WZ_EF_START && (t->kind == WZ_EF_START || t->state == WZ_TASK_STOPPING) &&
-	                            t->state != WZ_TASK_RUNNING
-	                  : t->state != WZ_TASK_ASSUMED,
-	        "a task's effect does not go with its state");
+	want(x, (!t->warn || t->state == WZ_TASK_STOPPING) && (!t->frozen || t->state != WZ_TASK_ASSUMED),
+	        "a task is warned or frozen that cannot be");
+	want(x, flies_with(t), "a task's effect does not go with its state");
 	want(x, !t->observed || t->state == WZ_TASK_RUNNING, "observed work is not running");
 }
 
@@ -567,6 +620,11 @@ static void write_task(struct io *x, const struct wz_core *c, const uint32_t *po
 	        .index = task - c->jobs.job[t->job].first_task,
 	        .state = t->state,
 	        .observed = t->observed,
+	        .warn = t->warn,
+	        .frozen = t->frozen,
+	        .started_us = t->started_us,
+	        .checkpoint_us = t->checkpoint_us,
+	        .progress_milli = t->progress_milli,
 	        .place = {.node = {t->node},
 	                .devices = t->devices,
 	                .cpu = t->cpu,
@@ -584,7 +642,7 @@ static void write_task(struct io *x, const struct wz_core *c, const uint32_t *po
 
 static void write_tasks(struct io *x, const struct wz_core *c, const uint32_t *position)
 {
-	uint32_t n = (uint32_t)c->jobs.live_tasks, n_stop = c->n_stop;
+	uint32_t n = (uint32_t)c->jobs.live_tasks, n_wanted = c->n_wanted;
 
 	io_u32(x, &n);
 	for (uint32_t i = 0; i < c->model.n_nodes; i++) {
@@ -595,10 +653,10 @@ static void write_tasks(struct io *x, const struct wz_core *c, const uint32_t *p
 		for (uint32_t t = tail; t != WZ_ID_NONE; t = c->jobs.task[t].prev)
 			write_task(x, c, position, t);
 	}
-	io_u32(x, &n_stop);
-	for (uint32_t i = 0; i < n_stop; i++) {
-		uint32_t slot = c->jobs.task[c->stop_wanted[i]].job, job = position[slot],
-		         index = c->stop_wanted[i] - c->jobs.job[slot].first_task;
+	io_u32(x, &n_wanted);
+	for (uint32_t i = 0; i < n_wanted; i++) {
+		uint32_t slot = c->jobs.task[c->wanted[i]].job, job = position[slot],
+		         index = c->wanted[i] - c->jobs.job[slot].first_task;
 		io_u32(x, &job);
 		io_u32(x, &index);
 	}
@@ -613,6 +671,71 @@ static void write_recuts(struct io *x, const struct wz_core *c)
 		struct recut_record r = {.r = c->recut[i]};
 		r.deadline_us = c->inflight.f[wz_inflight_find(c, r.r.effect)].deadline_us;
 		io_recut(x, &r);
+	}
+}
+
+static void io_repack(struct io *x, struct wz_repack_state *s)
+{
+	io_u64(x, &s->filled_us);
+	io_u64(x, &s->next_us);
+	io_u64(x, &s->budget);
+	io_u64(x, &s->asked_until_us);
+	io_u32(x, &s->asked);
+	io_bool(x, &s->go);
+}
+
+static void write_repack(struct io *x, const struct wz_core *c)
+{
+	struct wz_repack_state s = c->repack;
+
+	io_repack(x, &s);
+}
+
+static void write_params(struct io *x, const struct wz_core *c)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < WZ_PARAM_COUNT_; i++)
+		n += c->param[i] != wz_params[i].usual;
+	io_u32(x, &n);
+	for (uint32_t i = 0; i < WZ_PARAM_COUNT_; i++) {
+		struct wz_str name = wz_str(wz_params[i].name);
+		int64_t value = c->param[i];
+		if (value == wz_params[i].usual)
+			continue;
+		io_str(x, &name);
+		io_i64(x, &value, INT64_MIN, INT64_MAX);
+	}
+}
+
+struct hold_record {
+	uint64_t id, deadline_us;
+	uint32_t job, task;
+	struct wz_place place;
+};
+
+static void io_hold(struct io *x, struct hold_record *h)
+{
+	io_u64(x, &h->id);
+	io_u64(x, &h->deadline_us);
+	io_u32(x, &h->job); /* position among the jobs */
+	io_u32_max(x, &h->task, WZ_JOB_TASKS_MAX - 1);
+	io_place(x, &h->place);
+}
+
+static void write_holds(struct io *x, const struct wz_core *c, const uint32_t *position)
+{
+	uint32_t n = c->holds.n;
+
+	io_u32(x, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct wz_hold *h = &c->holds.h[i];
+		struct hold_record r = {.id = h->id,
+		        .deadline_us = c->inflight.f[wz_inflight_find(c, h->id)].deadline_us,
+		        .job = position[h->job],
+		        .task = h->task,
+		        .place = h->place};
+		io_hold(x, &r);
 	}
 }
 
@@ -688,13 +811,16 @@ int wz_core_export(const struct wz_core *c, struct wz_buf *b, struct wz_err *err
 	wz_buf_addz(b, MAGIC);
 	io_u64(&x, &version);
 	io_head(&x, &h);
+	write_params(&x, c);
 	write_catalogue(&x, c);
 	write_demand(&x, c);
 	write_nodes(&x, c);
 	write_queues(&x, c);
 	write_jobs(&x, c, slot, n);
 	write_tasks(&x, c, slot + c->jobs.n);
+	write_holds(&x, c, slot + c->jobs.n);
 	write_recuts(&x, c);
+	write_repack(&x, c);
 	io_str(&x, &policy);
 	io_u64(&x, &rules);
 	memcpy(&mark, &order, sizeof(order)); /* tells the byte order and no more */
@@ -1081,7 +1207,10 @@ static void read_job(struct import *m, uint32_t at, uint64_t *last_seq)
 		if (ok(m))
 			c->jobs.task[j->first_task + t].state = WZ_TASK_DONE;
 	}
-	if (ok(m) && j->state == WZ_JOB_WAITING) {
+	if (ok(m) && j->backoff) {
+		c->n_backoff++;
+		m->r = wz_inflight_add(c, WZ_BACKOFF_ID(j), WZ_FLIGHT_BACKOFF, j->first_task, j->not_before_us);
+	} else if (ok(m) && j->state == WZ_JOB_WAITING) {
 		wz_order_add(c, slot);
 		want(&m->x, c->order.cls[class_id].n == 1 || c->order.cls[class_id].reason == extra.reason,
 		        "jobs of one class have two reasons");
@@ -1123,42 +1252,98 @@ static void read_task(struct import *m)
 	c->jobs.task[task].state = r.state;
 	c->jobs.task[task].observed = r.observed;
 	c->jobs.task[task].effect = r.effect;
+	c->jobs.task[task].warn = r.warn;
+	c->jobs.task[task].frozen = r.frozen;
+	c->jobs.task[task].started_us = r.started_us;
+	c->jobs.task[task].checkpoint_us = r.checkpoint_us;
+	c->jobs.task[task].progress_milli = r.progress_milli;
 	wz_ledger_take(c, task, &r.place);
 	j->placed++;
+	j->stopping += r.state == WZ_TASK_STOPPING;
 	j->running += r.state == WZ_TASK_RUNNING;
 }
 
-/* Every stopping task has its stop in flight, or it is wanted: once. */
-static void read_stops(struct import *m)
+/* Tasks that need an effect, in the order in which it will be proposed: each once. */
+static void read_wanted(struct import *m)
 {
 	struct wz_core *c = m->c;
 	uint32_t n = 0, open = 0;
 
-	for (uint32_t i = 0; i < c->jobs.n_tasks; i++) {
-		const struct wz_task *t = &c->jobs.task[i];
-		uint32_t f = t->effect ? wz_inflight_find(c, t->effect) : WZ_ID_NONE;
-		open += t->state == WZ_TASK_STOPPING && (f == WZ_ID_NONE || c->inflight.f[f].kind == WZ_EF_START);
-	}
+	for (uint32_t i = 0; i < m->n_jobs; i++)
+		for (uint32_t t = 0; t < c->jobs.job[i].tasks_max; t++)
+			open += wz_task_wants(c, c->jobs.job[i].first_task + t) != 0;
 	io_count(&m->x, &n, open, 2);
 	want(&m->x, n == open, "a stop is neither wanted nor in flight");
 	for (uint32_t i = 0; ok(m) && i < n; i++) {
-		uint32_t job = 0, index = 0, task, f;
+		uint32_t job = 0, index = 0, task;
 		io_u32(&m->x, &job);
 		io_u32(&m->x, &index);
 		want(&m->x, job < m->n_jobs && index < c->jobs.job[job].tasks_max, "a stop's task is not there");
 		if (!ok(m))
 			return;
 		task = c->jobs.job[job].first_task + index;
-		f = c->jobs.task[task].effect ? wz_inflight_find(c, c->jobs.task[task].effect) : WZ_ID_NONE;
+		want(&m->x, wz_task_wants(c, task) && !c->jobs.task[task].want_at, "a stop is wanted twice");
+		if (ok(m))
+			wz_task_rehash(c, task); /* and lists it */
+	}
+}
+
+static void read_holds(struct import *m)
+{
+	struct wz_core *c = m->c;
+	uint32_t n = 0;
+
+	if (m->x.version < 4)
+		return;
+	io_count(&m->x, &n, WZ_HOLDS_MAX, 10);
+	for (uint32_t i = 0; ok(m) && i < n; i++) {
+		struct hold_record h = {0};
+		const struct wz_job *j;
+		io_hold(&m->x, &h);
+		want(&m->x, h.job < m->n_jobs && h.task < c->jobs.job[h.job].tasks_max,
+		        "a hold's job is not there");
 		want(&m->x,
-		        c->jobs.task[task].state == WZ_TASK_STOPPING && c->jobs.task[task].hash == 0 &&
-		                (f == WZ_ID_NONE || c->inflight.f[f].kind == WZ_EF_START),
-		        "a stop is wanted twice");
+		        h.id < c->next_effect && wz_inflight_find(c, h.id) == WZ_ID_NONE &&
+		                (c->holds.n == 0 || c->holds.h[c->holds.n - 1].id < h.id),
+		        "a hold was never issued, or is there twice");
+		want(&m->x, h.place.node.v < c->model.n_nodes && c->model.node[h.place.node.v].name,
+		        "a hold's node is not there");
 		if (!ok(m))
 			return;
-		wz_check(c->n_stop < c->stop_cap);
-		c->stop_wanted[c->n_stop++] = task;
-		wz_task_rehash(c, task); /* and marks it */
+		j = &c->jobs.job[h.job];
+		want(&m->x,
+		        j->state == WZ_JOB_WAITING || j->state == WZ_JOB_STARTING ||
+		                (j->state == WZ_JOB_ENDING && j->requeue),
+		        "room is held for a job that will not start");
+		want(&m->x, wz_hold_find(c, h.job, h.task) == WZ_ID_NONE && wz_hold_claims(c, &h.place),
+		        "held room is not to be had");
+		if (ok(m))
+			m->r = wz_hold_reserve(c);
+		if (ok(m))
+			m->r = wz_inflight_add(c, h.id, WZ_EF_HOLD, j->first_task, h.deadline_us);
+		if (ok(m))
+			wz_hold_add(c, h.id, h.job, h.task, &h.place);
+	}
+}
+
+static void read_params(struct import *m)
+{
+	uint32_t n = 0;
+
+	if (m->x.version < 4)
+		return;
+	io_count(&m->x, &n, WZ_PARAM_COUNT_, 2);
+	for (uint32_t i = 0; ok(m) && i < n; i++) {
+		struct wz_str name = {0};
+		int64_t value = 0;
+		int r;
+		io_str(&m->x, &name);
+		io_i64(&m->x, &value, INT64_MIN, INT64_MAX);
+		if (!ok(m))
+			return;
+		r = wz_param_set(m->c, name, value, NULL);
+		if (r < 0)
+			fail(&m->x, "a parameter is not known or out of range");
 	}
 }
 
@@ -1187,9 +1372,11 @@ static void read_jobs(struct import *m)
 		if (c->model.node[i].name)
 			wz_ledger_observe(c, i);
 	if (ok(m))
-		read_stops(m);
+		read_wanted(m);
 	if (ok(m))
 		wz_queues_recount(c);
+	if (ok(m))
+		read_holds(m);
 	for (uint32_t i = 0; ok(m) && i < m->n_jobs; i++) {
 		for (uint32_t t = 0; t < c->jobs.job[i].tasks_max; t++)
 			wz_task_rehash(c, c->jobs.job[i].first_task + t);
@@ -1300,7 +1487,9 @@ static void read_all(struct import *m, const struct wz_core_options *o)
 	c->pause.step = h.pause_step;
 	c->pause.seq = h.pause_seq;
 	c->pause.priority = h.pause_priority;
-	read_catalogue(m);
+	read_params(m);
+	if (ok(m))
+		read_catalogue(m);
 	if (ok(m))
 		read_demand(m);
 	if (ok(m))
@@ -1311,6 +1500,8 @@ static void read_all(struct import *m, const struct wz_core_options *o)
 		read_jobs(m);
 	if (ok(m) && m->x.version >= 3)
 		read_recuts(m);
+	if (ok(m) && m->x.version >= 5)
+		io_repack(&m->x, &c->repack);
 	if (ok(m))
 		read_policy(m, o);
 	c->facts_changed = h.facts_changed;
@@ -1392,8 +1583,8 @@ uint32_t wz_core_flights(const struct wz_core *c, struct wz_flight_info *ret, ui
 	for (uint32_t i = 0; i < c->inflight.n_heap; i++) {
 		const struct wz_flight *f = &c->inflight.f[c->inflight.heap[i]];
 		const struct wz_job *j = f->task == WZ_ID_NONE ? NULL : &c->jobs.job[c->jobs.task[f->task].job];
-		if (f->kind == WZ_FLIGHT_TIME_LIMIT)
-			continue;
+		if (f->kind == WZ_FLIGHT_TIME_LIMIT || f->kind == WZ_FLIGHT_BACKOFF || f->kind == WZ_EF_HOLD)
+			continue; /* deadlines of the core's own */
 		if (n < max)
 			ret[n] = (struct wz_flight_info){.effect = f->id,
 			        .deadline_us = f->deadline_us,

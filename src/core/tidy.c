@@ -156,14 +156,22 @@ static uint32_t compare(struct tidy *k, struct exchange *best)
 	return n;
 }
 
-static uint32_t task_on(const struct wz_core *c, uint32_t dev, int16_t milli, uint32_t skip)
+static bool moved_already(const struct wz_repack *x, uint32_t task)
+{
+	for (uint32_t i = 0; i < x->n; i++)
+		if (x->move[i].task == task)
+			return true;
+	return false;
+}
+
+static uint32_t task_on(const struct wz_core *c, const struct wz_repack *x, uint32_t dev, int16_t milli)
 {
 	const struct wz_device *d = &c->model.dev[dev];
 	const struct wz_node *n = &c->model.node[d->node];
 
 	for (uint32_t t = n->head_task; t != WZ_ID_NONE; t = c->jobs.task[t].next)
 		if ((c->jobs.task[t].devices >> (dev - n->first_dev) & 1) && c->jobs.task[t].dev_milli == milli &&
-		        wz_repack_movable(c, t) && skip-- == 0)
+		        wz_repack_movable(c, t) && !moved_already(x, t))
 			return t;
 	return WZ_ID_NONE;
 }
@@ -175,8 +183,9 @@ static bool may_be_on(const struct wz_core *c, uint32_t task, uint32_t dev)
 	return !s->special && (s->any_model || wz_model_set_has(&s->allowed, c->model.dev[dev].model));
 }
 
-/* Both go, both come; or all is as it was. */
-static bool carry_out(struct tidy *k, uint32_t x, uint32_t tx, uint32_t y, uint32_t ty, int *ret_err)
+/* Both go, both come, for less than it is worth; or all is as it was. */
+static bool carry_out(
+        struct tidy *k, uint32_t x, uint32_t tx, uint32_t y, uint32_t ty, int64_t worth, int *ret_err)
 {
 	struct wz_core *c = k->c;
 	uint32_t task[2] = {tx, ty}, dev[2] = {y, x}, mark = wz_ledger_mark(c), before = k->x->n;
@@ -214,7 +223,7 @@ static bool carry_out(struct tidy *k, uint32_t x, uint32_t tx, uint32_t y, uint3
 			k->x->move[m++].to = to;
 		}
 	}
-	if (ok && k->x->cost < k->x->cost_max)
+	if (ok && k->x->cost - cost < worth)
 		return true;
 	wz_ledger_rollback(c, mark);
 	k->x->n = before;
@@ -226,20 +235,21 @@ static bool carry_out(struct tidy *k, uint32_t x, uint32_t tx, uint32_t y, uint3
 static bool find_devices(struct tidy *k, const struct exchange *e, int *ret_err)
 {
 	const struct wz_core *c = k->c;
+	int64_t worth = wz_sat_mul(e->gain * ((e->give != 0) + (e->get != 0)) * WZ_WHOLE / 65536, k->x->horizon_ms);
 	uint32_t nx = 0, ny;
 
 	for (uint32_t x = k->pile[e->from].head; x != WZ_ID_NONE && nx < PAIRS_MAX; x = k->next[x], nx++) {
-		uint32_t tx = e->give ? task_on(c, x, e->give, 0) : WZ_ID_NONE;
+		uint32_t tx = e->give ? task_on(c, k->x, x, e->give) : WZ_ID_NONE;
 		if (e->give && tx == WZ_ID_NONE)
 			continue;
 		ny = 0;
 		for (uint32_t y = k->pile[e->to].head; y != WZ_ID_NONE && ny < PAIRS_MAX; y = k->next[y], ny++) {
-			uint32_t ty = e->get ? task_on(c, y, e->get, 0) : WZ_ID_NONE;
+			uint32_t ty = e->get ? task_on(c, k->x, y, e->get) : WZ_ID_NONE;
 			k->x->work++;
 			if (x == y || (e->get && ty == WZ_ID_NONE) || (e->give && !may_be_on(c, tx, y)) ||
 			        (e->get && !may_be_on(c, ty, x)))
 				continue;
-			if (carry_out(k, x, tx, y, ty, ret_err) || *ret_err < 0)
+			if (carry_out(k, x, tx, y, ty, worth, ret_err) || *ret_err < 0)
 				return *ret_err == 0;
 		}
 	}
@@ -273,6 +283,7 @@ bool wz_repack_tidy(struct wz_core *c, struct wz_repack *x, int *ret_err)
 void wz_repack_release(struct wz_core *c)
 {
 	wz_grow_free(&c->mem, &c->repack_fits, &c->repack_fits_cap, sizeof(*c->repack_fits));
+	wz_grow_free(&c->mem, &c->fruitless, &c->fruitless_cap, sizeof(*c->fruitless));
 	wz_grow_free(&c->mem, &c->tidy_next, &c->tidy_next_cap, sizeof(*c->tidy_next));
 	wz_mem_free(&c->mem, c->tidy_pile, PILES_MAX * sizeof(struct pile));
 	c->tidy_pile = NULL;

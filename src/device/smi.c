@@ -273,6 +273,20 @@ static uint16_t root_of(const uint16_t *parent, uint16_t i)
 	return i;
 }
 
+/* Numbers the groups of two and more, from 1 in order of their first members; 0: alone. */
+static void number_groups(const uint16_t *parent, uint32_t n, uint16_t *ret)
+{
+	uint16_t number[WZ_DEV_PER_NODE_MAX] = {0}, size[WZ_DEV_PER_NODE_MAX] = {0}, next = 1;
+	for (uint16_t i = 0; i < n; i++)
+		size[root_of(parent, i)]++;
+	for (uint16_t i = 0; i < n; i++) {
+		uint16_t r = root_of(parent, i);
+		if (size[r] > 1 && !number[r])
+			number[r] = next++;
+		ret[i] = number[r];
+	}
+}
+
 /* The NUMA column begins where the header says so; the cells before it may be empty. */
 static int64_t numa_at(struct wz_str header, struct wz_str line)
 {
@@ -296,13 +310,13 @@ static int64_t numa_at(struct wz_str header, struct wz_str line)
 
 int wz_smi_parse_topo(struct wz_str text, struct wz_device *device, uint32_t n, struct wz_err *err)
 {
-	uint16_t parent[WZ_DEV_PER_NODE_MAX];
+	uint16_t parent[WZ_DEV_PER_NODE_MAX] = {0}, bridge[WZ_DEV_PER_NODE_MAX] = {0};
 	int64_t numa[WZ_DEV_PER_NODE_MAX];
 	struct wz_str header = {0};
 	uint32_t rows = 0;
 	wz_check(n <= WZ_DEV_PER_NODE_MAX);
 	for (uint16_t i = 0; i < n; i++)
-		parent[i] = i;
+		parent[i] = bridge[i] = i;
 	while (text.ptr && rows < n) {
 		struct wz_str line = wz_str_split(&text, '\n'), cells_left = line;
 		struct wz_str name = next_cell(&cells_left);
@@ -321,22 +335,54 @@ int wz_smi_parse_topo(struct wz_str text, struct wz_device *device, uint32_t n, 
 			if (cell.len > 2 && wz_str_starts(cell, WZ_STR("NV")) && cell.ptr[2] >= '1' &&
 			        cell.ptr[2] <= '9')
 				parent[root_of(parent, k)] = root_of(parent, (uint16_t)rows);
+			else if (wz_str_eq(cell, WZ_STR("PIX")) || wz_str_eq(cell, WZ_STR("PXB")))
+				bridge[root_of(bridge, k)] = root_of(bridge, (uint16_t)rows);
 		}
 		numa[rows++] = numa_at(header, line);
 	}
 	if (rows < n)
 		return wz_err_set(
 		        err, -EBADMSG, "SmiTopology", WZ_STR("nvidia-smi topo: no matrix of these devices"));
-	uint16_t domain[WZ_DEV_PER_NODE_MAX] = {0}, size[WZ_DEV_PER_NODE_MAX] = {0}, next = 1;
-	for (uint16_t i = 0; i < n; i++)
-		size[root_of(parent, i)]++;
+	uint16_t domain[WZ_DEV_PER_NODE_MAX], under[WZ_DEV_PER_NODE_MAX];
+	number_groups(parent, n, domain);
+	number_groups(bridge, n, under);
 	for (uint16_t i = 0; i < n; i++) {
-		uint16_t r = root_of(parent, i);
-		if (size[r] > 1 && !domain[r])
-			domain[r] = next++;
-		device[i].link_domain = domain[r];
+		device[i].link_domain = domain[i];
+		device[i].pcie = (uint8_t)under[i];
 		if (numa[i] >= 0)
 			device[i].numa = (uint8_t)numa[i];
+	}
+	return 0;
+}
+
+/* --- processes ------------------------------------------------------------------------------------------------ */
+
+int wz_smi_parse_apps(struct wz_str text, struct wz_inventory *inv, struct wz_err *err)
+{
+	while (text.ptr) {
+		struct wz_str line = wz_str_trim(wz_str_split(&text, '\n')), rest = line;
+		struct wz_str uuid = wz_str_trim(wz_str_split(&rest, ','));
+		struct wz_str pid = rest.ptr ? wz_str_trim(wz_str_split(&rest, ',')) : WZ_STR("");
+		int64_t mem;
+		uint64_t v;
+		uint32_t at = 0;
+		if (line.len == 0 || has(line, "No running processes"))
+			continue;
+		if (wz_str_parse_u64(pid, &v) < 0 || v > INT32_MAX)
+			return wz_err_set(err, -EBADMSG, "SmiOutput", WZ_STR("nvidia-smi: no process: \""), line,
+			        WZ_STR("\""));
+		while (at < inv->n_devices && !wz_str_eq(uuid, wz_str(inv->device[at].uuid)))
+			at++;
+		if (at == inv->n_devices)
+			continue; /* of a card that is not among ours, or a slice of one */
+		struct wz_device_proc *p = wz_inventory_add_proc(inv);
+		if (!p)
+			return wz_err_set(err, -E2BIG, "TooMany", WZ_STR("too many processes on devices"));
+		bool known = rest.ptr && number(wz_str_trim(rest), &mem) && mem <= INT64_MAX / 1048576;
+		*p = (struct wz_device_proc){.node = inv->device[at].node,
+		        .index = inv->device[at].index,
+		        .pid = (int64_t)v,
+		        .mem_bytes = known ? mem / 1000 * 1048576 : -1};
 	}
 	return 0;
 }
@@ -382,6 +428,22 @@ static int topo(struct wz_device_source *s, struct wz_file_text *ret, struct wz_
 	if (s->from_file)
 		return wz_err_set(err, -ENODEV, "NoTopology", WZ_STR("no topology file"));
 	return run(s, argv, ret, err);
+}
+
+/* Who computes on which card. An old driver, or one that may not say, is one that does not know. */
+static void apps(struct wz_device_source *s, struct wz_inventory *inv)
+{
+	const char *const argv[] = {
+	        s->command, "--query-compute-apps=" WZ_SMI_APPS, "--format=csv,noheader,nounits", NULL};
+	struct wz_file_text text;
+	inv->n_procs = 0;
+	inv->procs_known = false;
+	if (s->from_file || run(s, argv, &text, NULL) < 0)
+		return;
+	inv->procs_known = wz_smi_parse_apps(wz_file_text_str(&text), inv, NULL) == 0;
+	if (!inv->procs_known)
+		inv->n_procs = 0;
+	wz_file_text_release(&text);
 }
 
 static int smi_probe(const struct wz_device_options *o, struct wz_device_source **ret, struct wz_err *err)
@@ -500,6 +562,8 @@ static int smi_sample(struct wz_device_source *s, uint64_t now_us, struct wz_inv
 		memcpy(inv->device[i].health_why, hit->health_why, sizeof hit->health_why);
 	}
 	wz_inventory_release(&now);
+	if (rc == 0)
+		apps(s, inv);
 	return rc;
 }
 

@@ -214,7 +214,8 @@ static ssize_t read_at(int dirfd, const char *name, uint64_t at, char *buf, size
 	return n;
 }
 
-ssize_t wz_joblog_read(int dirfd, const char *name, uint64_t offset, char *buf, size_t cap, uint64_t *ret_at)
+ssize_t wz_joblog_read(
+        int dirfd, const char *name, uint64_t offset, char *buf, size_t cap, uint64_t *ret_at, uint64_t *head_end)
 {
 	struct layout l;
 	char file[FILE_NAME_MAX];
@@ -225,6 +226,10 @@ ssize_t wz_joblog_read(int dirfd, const char *name, uint64_t offset, char *buf, 
 		int rc = look(dirfd, name, offset, &l);
 		if (rc < 0)
 			return rc;
+		if (l.head_end != UINT64_MAX)
+			*head_end = l.head_end;
+		else if (offset >= *head_end)
+			return 0;
 		if (l.head_end == UINT64_MAX || offset < l.head_end) {
 			size_t most = l.head_end - offset < cap ? (size_t)(l.head_end - offset) : cap;
 			*ret_at = offset;

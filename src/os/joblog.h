@@ -45,8 +45,11 @@ void wz_joblog_append(struct wz_joblog *l, struct wz_str bytes);
 void wz_joblog_close(struct wz_joblog *l, struct wz_joblog_gap *ret_gap);
 
 /* Reads up to cap bytes at stream offset `offset` of a log that is being written or closed without a gap. Returns how many
- * (0: no more yet) and in *ret_at where they begin: later than `offset` when what was there is left out. -errno. */
-ssize_t wz_joblog_read(int dirfd, const char *name, uint64_t offset, char *buf, size_t cap, uint64_t *ret_at);
+ * (0: no more yet) and in *ret_at where they begin: later than `offset` when what was there is left out. -errno.
+ * *head_end is the reader's memory, at first UINT64_MAX: a log that had segments when it was last looked at and has none
+ * now was closed meanwhile, and stream offsets beyond its head are not those of the file any more: 0 then. */
+ssize_t wz_joblog_read(
+        int dirfd, const char *name, uint64_t offset, char *buf, size_t cap, uint64_t *ret_at, uint64_t *head_end);
 /* Where stream offset `offset` is in the closed file. */
 uint64_t wz_joblog_closed_offset(const struct wz_joblog_gap *gap, uint64_t offset);
 

@@ -15,6 +15,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -38,7 +39,7 @@ static const struct {
 	const char *reason, *text;
 } stages[] = {
         [AT_HOOK] = {"CgroupFailed", "cannot enter the cgroup"},
-        [AT_SESSION] = {"ForkFailed", "cannot make a session"},
+        [AT_SESSION] = {"ForkFailed", "cannot make a session with its terminal"},
         [AT_LIMIT] = {"LimitFailed", "cannot set a limit"},
         [AT_USER] = {"UserFailed", "cannot become the user"},
         [AT_FD] = {"FdFailed", "cannot place a descriptor"},
@@ -190,6 +191,10 @@ static int child_steps(const struct wz_proc_spec *s, int *tell, enum stage *at)
 	if (s->in_child)
 		code = -s->in_child(s->ctx);
 	if (!code && s->new_session && setsid() < 0) {
+		*at = AT_SESSION;
+		code = errno;
+	}
+	if (!code && s->controlling_tty && ioctl(s->tty, TIOCSCTTY, 0) < 0) {
 		*at = AT_SESSION;
 		code = errno;
 	}

@@ -6,7 +6,7 @@
  * stage that failed is err->reason: "ForkFailed", "CgroupFailed", "LimitFailed", "UserFailed", "NoWorkingDirectory",
  * "FdFailed", "NoCommand" (no such program), "ExecFailed".
  *
- * Order in the child: in_child hook (cgroup), session, limits, oom score, nice, user (groups, gid, uid), umask,
+ * Order in the child: in_child hook (cgroup), session and terminal, limits, oom score, nice, user (groups, gid, uid), umask,
  * descriptors, working directory *as the user*, exec *as the user*, looked up in the PATH of the new environment.
  * Signal handlers and mask are the default; SIGPIPE too. No descriptor leaks but those in `fds`.
  *
@@ -46,6 +46,8 @@ struct wz_proc_spec {
 	const struct wz_proc_fd *fds; /* of 0, 1, 2 those not named are /dev/null */
 	unsigned n_fds;
 	bool new_session; /* setsid: own session and process group */
+	bool controlling_tty; /* with new_session: descriptor `tty` becomes the session's terminal */
+	int tty;
 	bool no_new_privs; /* setuid programs give nothing */
 	int oom_score_adj; /* 0: as it is */
 	int nice; /* added */

@@ -22,21 +22,17 @@ static void refuse(struct wz_api_call *c, int code, const char *reason, const ch
 /* Fields of a submit that this body does not carry out yet: refused, not ignored. NULL: none. */
 static const char *not_yet(const struct wz_api_submit *r)
 {
-	return r->dry_run           ? "dry_run"
-	       : r->secrets.n       ? "secrets"
-	       : r->begin_us        ? "begin_us"
-	       : r->deadline_us     ? "deadline_us"
-	       : r->after.n         ? "after"
-	       : r->array.len       ? "array"
-	       : r->lines.n         ? "lines"
-	       : r->retry_max       ? "retry_max"
-	       : r->retry_on.n      ? "retry_on"
-	       : r->stdout_path.len ? "stdout_path"
-	       : r->stderr_path.len ? "stderr_path"
-	       : r->image.len       ? "image"
-	       : r->git_diff.len    ? "git_diff"
-	       : r->pty             ? "pty"
-	                            : NULL;
+	return r->dry_run        ? "dry_run"
+	       : r->secrets.n    ? "secrets"
+	       : r->begin_us     ? "begin_us"
+	       : r->deadline_us  ? "deadline_us"
+	       : r->after.n      ? "after"
+	       : r->array.len    ? "array"
+	       : r->lines.n      ? "lines"
+	       : r->retry_max    ? "retry_max"
+	       : r->retry_on.n   ? "retry_on"
+	       : r->git_diff.len ? "git_diff"
+	                         : NULL;
 }
 
 /* True when it may go on; else it was answered. */
@@ -49,6 +45,8 @@ static bool check(struct serve *s, struct wz_api_call *c, const struct wz_api_su
 		refuse(c, -EOPNOTSUPP, "NotSupported", "this version cannot do that yet", field);
 	else if ((rq->argv.n == 0) == (rq->script.len == 0))
 		refuse(c, -EINVAL, "BadField", "give a command or a script, one of the two", "argv");
+	else if (rq->pty && (rq->stdout_path.len || rq->stderr_path.len))
+		refuse(c, -EINVAL, "BadField", "what a terminal shows goes to the job's log", "stdout_path");
 	else if (rq->cwd.len && rq->cwd.ptr[0] != '/')
 		refuse(c, -EINVAL, "BadField", "the working directory must be absolute", "cwd");
 	else if (who->uid < 0)

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "os/clock.h"
 #include "os/proc.h"
+#include "serve/usage.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -16,6 +17,7 @@
 #define OUT_MAX ((size_t)256 << 20)
 #define RETRY_US 300000
 #define END_WAITS 500u /* times 10 ms, before an agent that does not end is killed */
+#define LOST_GRACE_MS 5000 /* for a job whose device is gone */
 #define TRIES_MAX 10u /* an agent of a killed daemon may still be about to end */
 
 /* ---- sending ---- */
@@ -188,6 +190,7 @@ static int join(struct serve *s, const struct wz_wire_node *w, struct wz_err *er
 		f[i].compute_milli = WZ_WHOLE;
 		f[i].link_domain = (uint16_t)d[i].link_domain;
 		f[i].numa = (uint8_t)d[i].numa;
+		f[i].pcie = (uint8_t)d[i].pcie;
 		f[i].health = health_of(d[i].health);
 	}
 	for (uint32_t i = 0; i < w->labels.n; i++)
@@ -290,6 +293,10 @@ static void on_running(struct serve *s, const struct wz_wire_running *r)
 static uint32_t end_of(const struct wz_wire_ended *e, bool *requeue)
 {
 	*requeue = false;
+	if (wz_str_eq(e->why, WZ_STR("stopped")) && wz_str_eq(e->reason, wz_str(end_word(WZ_END_DEVICE_LOST)))) {
+		*requeue = true;
+		return WZ_END_DEVICE_LOST;
+	}
 	if (wz_str_eq(e->why, WZ_STR("node_lost"))) {
 		*requeue = true;
 		return WZ_END_NODE_LOST;
@@ -309,7 +316,8 @@ static void write_end(struct serve *s, const struct wz_wire_ended *e, uint32_t e
 {
 	struct wz_attempt_row r = {0};
 	struct wz_err err;
-	char usage[160];
+	char usage[320];
+	struct wz_buf u;
 	WZ_SET(ATTEMPT, &r, job, e->job);
 	WZ_SET(ATTEMPT, &r, attempt, e->attempt);
 	WZ_SET(ATTEMPT, &r, task, e->task);
@@ -319,11 +327,9 @@ static void write_end(struct serve *s, const struct wz_wire_ended *e, uint32_t e
 	WZ_SET(ATTEMPT, &r, end, end);
 	WZ_SET(ATTEMPT, &r, exit_code, e->exit_code);
 	WZ_SET(ATTEMPT, &r, signal, e->exit_signal > 0 ? e->exit_signal : 0);
-	(void)snprintf(usage, sizeof usage,
-	        "{\"cpu_us\":%lld,\"mem_peak_bytes\":%lld,\"log_bytes\":%lld,\"log_lost\":%lld}",
-	        (long long)e->cpu_us, (long long)e->mem_peak_bytes, (long long)e->log_bytes,
-	        (long long)e->log_lost);
-	WZ_SET(ATTEMPT, &r, usage, wz_str(usage));
+	wz_buf_init_fixed(&u, usage, sizeof usage);
+	usage_write(e, &u);
+	WZ_SET(ATTEMPT, &r, usage, wz_buf_str(&u));
 	if (wz_batch_attempt(&s->batch, &r, &err) < 0)
 		serve_fail(s, &err);
 }
@@ -403,6 +409,24 @@ static void adopt_task(struct serve *s, const struct wz_job_info *j, uint32_t ta
 	link_ask(s, &m, &what);
 }
 
+/* A task on a device that failed has nothing to run on. That is a fact and no decision: it is ended as DEVICE_LOST, and the
+ * core lets it wait again, where that device is none. */
+static void end_on_failed(struct serve *s, uint32_t node)
+{
+	const struct wz_model_state *m = wz_core_model(s->core);
+	struct wz_job_info j;
+	struct wz_place p;
+	uint64_t failed = 0;
+	int rc;
+	for (uint32_t i = 0; node < m->n_nodes && i < m->node[node].n_dev; i++)
+		if (m->dev[m->node[node].first_dev + i].health == WZ_HEALTH_FAILED)
+			failed |= 1ULL << i;
+	for (uint32_t i = 0; failed && (rc = wz_core_job_at(s->core, i, &j)) != -ENOENT; i++)
+		for (uint32_t t = 0; rc == 0 && j.tasks_placed && j.state != WZ_JOB_ENDING && t < j.tasks_max; t++)
+			if (wz_core_task(s->core, j.job, t, &p) == 0 && p.node.v == node && p.devices & failed)
+				link_stop(s, j.job, t, j.attempt, 0, end_word(WZ_END_DEVICE_LOST), LOST_GRACE_MS);
+}
+
 /* All that is alive was told. What was decided and not answered is enacted again (each is idempotent); what should run is
  * asked after. */
 static void adopt(struct serve *s)
@@ -435,6 +459,8 @@ static void adopt(struct serve *s)
 			adopt_task(s, &j, t, flight);
 		}
 	}
+	for (uint32_t id = 0; id < wz_core_model(s->core)->n_nodes; id++)
+		end_on_failed(s, id);
 	serve_soon(s);
 }
 
@@ -470,33 +496,6 @@ static void on_error(struct serve *s, const struct wz_wire_msg *m)
 	}
 }
 
-static void on_telemetry(struct serve *s, const struct wz_wire_telemetry *t)
-{
-	uint32_t id = node_id(s, t->node);
-	const struct wz_wire_sample *d = t->devices.item;
-	if (id >= s->n_nodes)
-		return;
-	s->node[id].seen_us = serve_now_us(s);
-	for (uint32_t i = 0; i < t->devices.n; i++) {
-		const struct wz_wire_reading *r = d[i].readings.item;
-		if (d[i].index < 0 || d[i].index >= s->node[id].n_devices)
-			continue;
-		struct place_facts *f = &s->node[id].device[d[i].index];
-		f->read_us = t->time_us;
-		for (uint32_t k = 0; k < d[i].readings.n; k++) {
-			int64_t v = wz_str_eq(r[k].status, WZ_STR("ok")) ? r[k].value : -1;
-			if (wz_str_eq(r[k].name, WZ_STR("util")))
-				f->util_pct = (int32_t)v;
-			else if (wz_str_eq(r[k].name, WZ_STR("temp")))
-				f->temp_c = (int32_t)v;
-			else if (wz_str_eq(r[k].name, WZ_STR("mem_used")))
-				f->mem_used = v;
-			else if (wz_str_eq(r[k].name, WZ_STR("power")))
-				f->power_mw = v;
-		}
-	}
-}
-
 static void on_message(struct serve *s, struct wz_str line)
 {
 	struct wz_wire_msg m;
@@ -518,11 +517,13 @@ static void on_message(struct serve *s, struct wz_str line)
 		on_ended(s, m.id, &m.u.ended);
 		break;
 	case WZ_WIRE_TELEMETRY:
-		on_telemetry(s, &m.u.telemetry);
+		telemetry(s, &m.u.telemetry);
 		break;
 	case WZ_WIRE_NODE:
 		if (join(s, &m.u.node, &err) < 0)
 			serve_log("node refused", err.text);
+		else if (s->adopted)
+			end_on_failed(s, node_find(s, m.u.node.name));
 		break;
 	case WZ_WIRE_ACK:
 		if (answered(s, m.re, &a) && a.type == WZ_WIRE_LIST)

@@ -57,6 +57,8 @@ static const struct wz_api_backend backend = {.job_submit = op_job_submit,
         .job_why = op_job_why,
         .job_logs = op_job_logs,
         .job_signal = op_job_signal,
+        .job_terminal = op_job_terminal,
+        .job_type = op_job_type,
         .job_attempts = op_job_attempts,
         .node_drain = op_node_drain,
         .node_undrain = op_node_undrain,
@@ -93,6 +95,8 @@ static void on_signal(void *ctx)
 	s->stopping = true;
 	(void)wz_sd_notify("STOPPING=1");
 	wz_api_drain(s->api);
+	terminal_end_all(s);
+	logs_job_changed(s, 0);
 	wz_timer_set(&s->patience_timer, 0);
 }
 
@@ -234,6 +238,8 @@ static void tear_down(struct serve *s)
 	wz_store_close(s->store); /* its last answers go out before the API does */
 	serve_past_end(s);
 	wz_api_free(s->api);
+	terminal_end_all(s);
+	logs_release(s);
 	for (uint32_t i = 0; i < WZ_CONFIG_LISTEN_MAX; i++)
 		wz_tls_free(s->tls[i]);
 	wz_unix_close(&s->sock);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the body share: serve.c (life), step.c (events in, effects out, the one rule), link.c (the agent's
  * process and its words), start.c (from a START to the agent's message), jobs.c (requests that change jobs), show.c
- * (requests that read), logs.c (job logs as streams). */
+ * (requests that read), logs.c (job logs as streams), paths.c (where logs are), terminal.c (terminals of jobs as streams),
+ * telemetry.c (live readings). */
 #ifndef WZ_SERVE_SERVE_INT_H
 #define WZ_SERVE_SERVE_INT_H
 
@@ -58,10 +59,17 @@ struct asked {
 	uint32_t task, attempt;
 };
 
+/* Live readings as the core keeps them: percent, degrees; 255: not known. */
+struct told {
+	uint8_t free_mem_pct, util_pct, temp_c;
+	int64_t at_us; /* 0: never */
+};
+
 struct place_facts { /* of a device, beside the core's */
 	char uuid[80];
 	int32_t util_pct, temp_c, foreign;
 	int64_t mem_used, power_mw, read_us;
+	struct told told; /* what the core was told last */
 };
 struct node_facts { /* by node id */
 	struct place_facts *device;
@@ -112,6 +120,8 @@ struct serve {
 	uint32_t n_asked, asked_cap;
 	struct wz_arena arena; /* of one message or one enactment */
 	struct node_facts *node;
+	struct logs *logs; /* who reads logs; NULL: nobody has */
+	struct terminal *terminals; /* open streams of terminals */
 	uint32_t n_nodes, node_cap;
 	/* the configuration, live.c */
 	const struct wz_config *conf; /* what holds now */
@@ -160,12 +170,29 @@ void link_stop(struct serve *s, uint64_t job, uint32_t task, uint32_t attempt, u
 struct wz_str node_name(const struct serve *s, uint32_t node);
 
 /* start.c */
-uint32_t node_find(const struct serve *s, struct wz_str name); /* WZ_ID_NONE */
+uint32_t node_find(const struct serve *s, struct wz_str name); /* WZ_ID_NONE; link.c */
 
 void enact(struct serve *s, const struct wz_effect *e);
 void log_path(const struct serve *s, uint64_t job, uint32_t task, uint32_t attempt, struct wz_buf *b);
 const char *end_word(int64_t end);
 
+/* telemetry.c */
+void telemetry(struct serve *s, const struct wz_wire_telemetry *t);
+
+/* paths.c */
+/* Where the output of an attempt goes, absolute: our own log, or the user's files of the job's spec with their %-words
+ * replaced. `err` is empty when both go to `out`. The strings are the arena's. -EINVAL "BadField", -ENOMEM. */
+struct log_paths {
+	struct wz_str out, err;
+	bool theirs[2]; /* output's, errors' */
+};
+int log_paths(const struct serve *s, const struct wz_job_row *row, const struct wz_api_submit *spec, uint32_t task,
+        uint32_t attempt, struct wz_str node, struct wz_arena *arena, struct log_paths *ret, struct wz_err *err);
+
+/* terminal.c */
+void terminal_end_all(struct serve *s);
+void op_job_terminal(void *ctx, struct wz_api_call *c, const struct wz_api_job_terminal *rq);
+void op_job_type(void *ctx, struct wz_api_call *c, const struct wz_api_job_type *rq);
 /* live.c, keep.c */
 int conf_apply(struct serve *s, const struct wz_config *c, struct wz_err *err);
 int conf_listen(struct serve *s, struct wz_err *err);
@@ -194,6 +221,8 @@ void op_job_attempts(void *ctx, struct wz_api_call *c, const struct wz_api_job_r
 void op_job_list(void *ctx, struct wz_api_call *c, const struct wz_api_job_query *rq);
 void op_job_get(void *ctx, struct wz_api_call *c, const struct wz_api_job_ref *rq);
 void op_job_why(void *ctx, struct wz_api_call *c, const struct wz_api_job_ref *rq);
+void logs_job_changed(struct serve *s, uint64_t job); /* who follows its logs looks again; 0: everybody */
+void logs_release(struct serve *s);
 void op_job_logs(void *ctx, struct wz_api_call *c, const struct wz_api_job_logs *rq);
 void op_node_list(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);
 void op_device_list(void *ctx, struct wz_api_call *c, const struct wz_api_device_query *rq);

@@ -486,6 +486,7 @@ static void device_item(
 	        .mem_used_bytes = f ? f->mem_used : -1,
 	        .power_mw = f ? f->power_mw : -1,
 	        .read_us = f ? f->read_us : 0,
+	        .foreign = f && f->foreign > 0 ? (uint32_t)f->foreign : 0,
 	        .mem_used_pct = -1};
 	if (f && f->mem_used >= 0 && d->mem > 0)
 		a.mem_used_pct = (int32_t)(f->mem_used * 100 / d->mem);

@@ -8,6 +8,7 @@
 
 #include <grp.h>
 #include <pwd.h>
+#include <signal.h>
 #include <unistd.h>
 
 #define LOG_HEAD ((int64_t)32 << 20)
@@ -21,18 +22,6 @@ static const char *const ends[] = {"Completed", "Failed", "Cancelled", "Timeout"
 const char *end_word(int64_t end)
 {
 	return end >= 0 && end < (int64_t)WZ_ARRAY_LEN(ends) ? ends[end] : "Unknown";
-}
-
-void log_path(const struct serve *s, uint64_t job, uint32_t task, uint32_t attempt, struct wz_buf *b)
-{
-	wz_buf_addz(b, s->o->state_dir);
-	wz_buf_addz(b, "/logs/");
-	wz_buf_add_u64(b, job);
-	wz_buf_addc(b, '/');
-	wz_buf_add_u64(b, attempt);
-	wz_buf_addc(b, '.');
-	wz_buf_add_u64(b, task);
-	wz_buf_addz(b, ".log");
 }
 
 struct starting {
@@ -201,10 +190,23 @@ static void put_contract(struct starting *x)
 	w->preempt_ack = p.preempt.ack;
 }
 
+/* An interactive shell takes no notice of TERM, but ends when its terminal goes. */
+static void put_terminal(struct starting *x)
+{
+	struct wz_wire_start *w = &x->m.u.start;
+	if (!x->spec.pty)
+		return;
+	w->pty = 1;
+	w->rows = x->spec.rows;
+	w->cols = x->spec.cols;
+	w->pty_alone_ms = x->spec.terminal_keep_us / 1000;
+	w->signal = SIGHUP;
+}
+
 static int make(struct starting *x, const struct wz_job_info *info, struct wz_err *err)
 {
 	struct wz_wire_start *w = &x->m.u.start;
-	struct wz_buf path;
+	struct log_paths logs;
 	char dir[4096];
 	int rc = load(x, err);
 	if (rc < 0)
@@ -221,10 +223,14 @@ static int make(struct starting *x, const struct wz_job_info *info, struct wz_er
 	w->restarts = x->e->attempt - 1;
 	w->log_head_bytes = x->spec.log_max_bytes ? x->spec.log_max_bytes / 2 : LOG_HEAD;
 	w->log_tail_bytes = x->spec.log_max_bytes ? x->spec.log_max_bytes / 2 : LOG_TAIL;
-	wz_buf_init(&path, x->s->mem, sizeof dir);
-	log_path(x->s, x->e->job, x->e->task, x->e->attempt, &path);
-	w->log = keep(x, wz_str(wz_buf_z(&path)));
-	wz_buf_release(&path);
+	rc = log_paths(x->s, &x->row, &x->spec, x->e->task, x->e->attempt, w->node, &x->arena, &logs, err);
+	if (rc < 0)
+		return rc;
+	w->log = logs.out;
+	w->log_err = logs.err;
+	w->log_as_user = logs.theirs[0] | logs.theirs[1] << 1;
+	put_terminal(x);
+	w->image = x->spec.image;
 	(void)snprintf(dir, sizeof dir, "%s/logs/%llu", x->s->o->state_dir, (unsigned long long)x->e->job);
 	rc = wz_file_mkdirs(dir, 0711, err);
 	if (rc < 0)

@@ -193,6 +193,8 @@ static void durable(void *ctx, uint64_t seq, int r)
 		enact(s, &t->effect[i]);
 	if (r == 0 && t->n_news)
 		publish(s, t, seq);
+	for (uint32_t i = 0; i < t->n_news; i++)
+		logs_job_changed(s, t->news[i].job);
 	turn_free(t);
 }
 

@@ -5,7 +5,9 @@
 #include "base/near.h"
 #include "os/file.h"
 
-const struct wz_trace_format *const wz_trace_formats[] = {&wz_format_openb, &wz_format_wz, NULL};
+const struct wz_trace_format *const wz_trace_formats[] = {&wz_format_openb, &wz_format_wz, &wz_format_muri,
+        &wz_format_elasticflow, &wz_format_chronus, &wz_format_tiresias, &wz_format_philly, &wz_format_helios,
+        &wz_format_pai, &wz_format_spotjobs, &wz_format_dlrm, &wz_format_genai, NULL};
 
 #define SOURCES_MAX 64u
 #define SNIFF_BYTES 8192u
@@ -14,7 +16,7 @@ const struct wz_trace_format *wz_trace_format_find(struct wz_str name, struct wz
 {
 	struct wz_near near;
 	struct wz_buf b;
-	char names[128];
+	char names[256];
 	wz_near_init(&near, name);
 	wz_buf_init_fixed(&b, names, sizeof names);
 	for (const struct wz_trace_format *const *f = wz_trace_formats; *f; f++) {

@@ -34,6 +34,8 @@ struct wz_trace_format {
 };
 
 extern const struct wz_trace_format wz_format_openb, wz_format_wz;
+extern const struct wz_trace_format wz_format_muri, wz_format_tiresias, wz_format_chronus, wz_format_elasticflow,
+        wz_format_philly, wz_format_helios, wz_format_pai, wz_format_spotjobs, wz_format_dlrm, wz_format_genai; /* jobcsv.c */
 
 extern const struct wz_trace_format *const wz_trace_formats[]; /* ends with NULL */
 const struct wz_trace_format *wz_trace_format_find(

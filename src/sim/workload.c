@@ -359,6 +359,7 @@ int wz_sim_tasks_add(struct wz_sim_tasks *s, const struct wz_sim_task *t, struct
 	        copy_str(&s->arena, t->name, &copy.name) < 0 || copy_str(&s->arena, t->user, &copy.user) < 0 ||
 	        copy_str(&s->arena, t->queue, &copy.queue) < 0 ||
 	        copy_str(&s->arena, t->gpu_spec, &copy.gpu_spec) < 0 ||
+	        copy_str(&s->arena, t->template_, &copy.template_) < 0 ||
 	        wz_strtab_add(&s->names, copy.name, &id) < 0)
 		return out_of_memory(err);
 	wz_check(id == s->n);
@@ -447,6 +448,8 @@ int wz_sim_digest(const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *t
 		h = wz_hash_u64(h, (uint64_t)t->start_us);
 		h = wz_hash_u64(h, (uint64_t)t->end_us);
 		h = wz_hash_u64(h, (uint64_t)t->run_us);
+		if (t->template_.len || t->pinned)
+			h = wz_hash_u64(wz_hash_str(h, t->template_), t->pinned);
 	}
 	wz_buf_release(&text);
 	*ret = h;

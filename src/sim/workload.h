@@ -54,6 +54,9 @@ struct wz_sim_task {
 	/* since the trace began; -1: not known */
 	int64_t submit_us, start_us, end_us;
 	int64_t run_us; /* how long it works when it gets what it asks; else end - start, else -1 */
+	struct wz_str template_; /* what runs: jobs of one template are alike (model, script); empty: not known */
+	bool pinned; /* is never preempted */
+	int64_t restart_us; /* what a restart costs it; 0: not known */
 };
 
 struct wz_sim_tasks {
@@ -64,6 +67,7 @@ struct wz_sim_tasks {
 	struct wz_profile *profile; /* [n_profiles] */
 	uint32_t n_profiles, profile_cap;
 	struct wz_strtab names, profile_keys;
+	int64_t epoch_us; /* the trace's start since 1970, UTC; 0: not known */
 };
 
 void wz_sim_nodes_init(struct wz_sim_nodes *s, const struct wz_mem *mem, struct wz_catalogue *catalogue);

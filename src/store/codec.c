@@ -74,6 +74,7 @@ static const struct field reported[] = {F("job", T_U64, report.job), F("task", T
         F("progress_milli", T_I64, report.progress_milli), F("checkpoint_us", T_I64, report.checkpoint_us), {0}};
 static const struct field confirmed[] = {F("effect", T_U64, effect.effect), {0}};
 static const struct field refused[] = {F("effect", T_U64, effect.effect), F("reason", T_U32, effect.reason), {0}};
+static const struct field rule_list[] = {F("rules", T_STR, rule_list.text), {0}};
 static const struct field policy[] = {F("name", T_STR, policy.name), {0}};
 static const struct field workload[] = {F("mix", T_MIX, workload), {0}};
 
@@ -96,6 +97,9 @@ static const struct field *const event_fields[] = {
         [WZ_EV_TASK_ENDED] = task_ended,
         [WZ_EV_TASK_OBSERVED] = observed,
         [WZ_EV_TASK_REPORTED] = reported,
+        [WZ_EV_JOB_REQUEUED] = job,
+        [WZ_EV_JOB_SUSPENDED] = job,
+        [WZ_EV_JOB_RESUMED] = job,
         [WZ_EV_EFFECT_CONFIRMED] = confirmed,
         [WZ_EV_EFFECT_REFUSED] = refused,
         [WZ_EV_POLICY_SET] = policy,
@@ -108,6 +112,7 @@ static const struct field *const event_fields[] = {
         [WZ_EV_OFFER_REMOVED] = named,
         [WZ_EV_SOLUTION] = named,
         [WZ_EV_REPACK_ASKED] = named,
+        [WZ_EV_RULES_SET] = rule_list,
 };
 
 #define E(key, type, member) \

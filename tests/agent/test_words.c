@@ -269,6 +269,7 @@ static void test_joblog(void)
 		struct wz_err err;
 		char all[4000], file[5000];
 		size_t head = round % 7 * 40, tail = round % 5 * 60, n = 0, seen = 0;
+		uint64_t head_end = UINT64_MAX;
 		(void)snprintf(text, sizeof text, "log%u", round);
 		tap_require(
 		        wz_joblog_open(&l, fd, text, head, tail, (uid_t)-1, (gid_t)-1, false, &err) == 0, "open");
@@ -283,7 +284,7 @@ static void test_joblog(void)
 			n += k;
 			/* A follower sees what was written, or learns that it was left out; never other bytes. */
 			uint64_t at;
-			ssize_t got = wz_joblog_read(fd, text, seen, file, sizeof file, &at);
+			ssize_t got = wz_joblog_read(fd, text, seen, file, sizeof file, &at, &head_end);
 			tap_ok(got > 0 && at >= seen && at + (uint64_t)got <= n, "follows at %zu: %zd", seen, got);
 			if (got > 0 && at + (uint64_t)got <= n)
 				tap_ok(memcmp(file, all + at, (size_t)got) == 0, "the bytes of the stream");
@@ -300,6 +301,9 @@ static void test_joblog(void)
 			tap_ok(memcmp(file, all, h) == 0 && memcmp(file + size - t, all + n - t, t) == 0,
 			        "head and tail");
 			tap_eq_i64(wz_joblog_closed_offset(&gap, n), size, "where the end is now");
+			uint64_t at;
+			tap_eq_i64(wz_joblog_read(fd, text, h + 1, all, 1, &at, &head_end), 0,
+			        "a follower is told nothing of the file as it is now");
 		} else {
 			tap_eq_i64(size, n, "all is there, round %u", round);
 			tap_ok(memcmp(file, all, n) == 0, "as it was");

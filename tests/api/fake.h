@@ -293,6 +293,20 @@ static void fake_job_logs(void *ctx, struct wz_api_call *c, const struct wz_api_
 	fake_log_more(c);
 }
 
+static void fake_job_terminal(void *ctx, struct wz_api_call *c, const struct wz_api_job_terminal *rq)
+{
+	(void)ctx, (void)rq;
+	wz_api_stream_begin(c, NULL, NULL);
+	(void)wz_api_stream_write(c, WZ_STR("$ "));
+	wz_api_stream_end(c);
+}
+
+static void fake_job_type(void *ctx, struct wz_api_call *c, const struct wz_api_job_type *rq)
+{
+	(void)ctx, (void)rq;
+	wz_api_done(c);
+}
+
 static void fake_device(struct wz_api_device *d, const uint64_t *jobs)
 {
 	*d = (struct wz_api_device){.node = WZ_STR("n1"),

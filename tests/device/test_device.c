@@ -217,6 +217,13 @@ static void test_topo(void)
 	tap_ok(d[0].link_domain == 0 && d[1].link_domain == 0, "not joined");
 	tap_eq_i64(wz_smi_parse_topo(wz_file_text_str(&t), d, 4, &err), -EBADMSG, "too few");
 	wz_file_text_release(&t);
+	memset(d, 0, sizeof d);
+	tap_eq_i64(wz_smi_parse_topo(
+	                   WZ_STR("\tGPU0\tGPU1\tGPU2\tGPU3\nGPU0\t X \tPIX\tPHB\tSYS\nGPU1\tPIX\t X \tPXB\tSYS\n"
+	                          "GPU2\tPHB\tPXB\t X \tSYS\nGPU3\tSYS\tSYS\tSYS\t X \n"),
+	                   d, 4, &err),
+	        0, "bridges");
+	tap_ok(d[0].pcie == 1 && d[1].pcie == 1 && d[2].pcie == 1 && d[3].pcie == 0, "below one PCIe bridge");
 }
 
 /* The provider with a command: a script that stands for nvidia-smi, well, hanging, and absent. */
@@ -228,6 +235,9 @@ static void test_smi_command(void)
 	close(mkstemp(path));
 	tap_eq_i64(wz_file_write(path,
 	                   WZ_STR("#!/bin/sh\n[ \"$1\" = topo ] && exit 1\n"
+	                          "case $1 in --query-compute-apps=*) echo 'GPU-a, 4321, 1024'; echo 'GPU-z, 7, "
+	                          "1'; echo 'GPU-a, "
+	                          "99, [N/A]'; exit;; esac\n"
 	                          "echo '0, GPU-a, 00000000:01:00.0, Tesla T4, 15109, 5, 1, 1, 40, 10, 70, 1, 1, "
 	                          "[N/A], 0'\n"),
 	                   0700, &err),
@@ -239,6 +249,12 @@ static void test_smi_command(void)
 	tap_eq_i64(wz_device_smi.list(s, 1, &inv, &err), 0, "list");
 	tap_eq_i64(inv.n_devices, 1, "one");
 	tap_ok(inv.node[0].cpu_milli >= 1000 && inv.node[0].mem_bytes > 0, "this host");
+	tap_eq_i64(wz_device_smi.sample(s, 2, &inv, &err), 0, "sample");
+	tap_ok(inv.procs_known, "who computes is known");
+	tap_eq_i64(inv.n_procs, 2, "two on our card");
+	tap_eq_i64(inv.proc[0].pid, 4321, "its pid");
+	tap_eq_i64(inv.proc[0].mem_bytes, 1024ll << 20, "its memory");
+	tap_eq_i64(inv.proc[1].mem_bytes, -1, "memory that is not said");
 	tap_eq_i64(wz_file_write(path, WZ_STR("#!/bin/sh\necho 'No devices were found'; exit 6\n"), 0700, &err), 0,
 	        "gone");
 	tap_eq_i64(wz_device_smi.sample(s, 2, &inv, &err), 0, "no device is left");

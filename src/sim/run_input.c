@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The jobs of a trace that a run replays: selected, sorted, their strings as numbers. */
+#include "base/hash.h"
+#include "core/draw.h"
+#include "sim/run.h"
+
+#include <stdlib.h>
+
+const char *const wz_run_placement_name[WZ_RUN_PLACEMENTS] = {"any", "yarn", "jigsaw"};
+
+static int by_submission(const void *x, const void *y)
+{
+	const struct wz_run_job *a = x, *b = y;
+	if (a->submit_us != b->submit_us)
+		return a->submit_us < b->submit_us ? -1 : 1;
+	return a->task < b->task ? -1 : a->task > b->task;
+}
+
+/* Demand that placements cannot tell apart: the same profile, and so the same number of devices. */
+static int classes(struct wz_run_input *in, struct wz_err *err)
+{
+	struct wz_map by_key;
+	int r = 0;
+
+	wz_map_init(&by_key, in->mem);
+	for (uint32_t i = 0; r == 0 && i < in->n; i++) {
+		struct wz_run_job *j = &in->job[i];
+		uint64_t key = (uint64_t)in->tasks->task[j->task].profile;
+		uint32_t c = wz_map_get(&by_key, key);
+		if (c == WZ_NONE) {
+			c = in->n_classes++;
+			if (wz_map_put(&by_key, key, c) < 0)
+				r = wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for the jobs"));
+		}
+		j->class_ = c;
+	}
+	wz_map_release(&by_key);
+	return r;
+}
+
+static void cluster_facts(struct wz_run_input *in)
+{
+	int64_t idle = 0, full = 0, price = 0;
+
+	for (uint32_t i = 0; i < in->nodes->n; i++) {
+		const struct wz_ev_node *n = &in->nodes->node[i];
+		in->gpus += n->n_devices;
+		in->node_gpus = n->n_devices > in->node_gpus ? n->n_devices : in->node_gpus;
+		for (uint32_t d = 0; d < n->n_devices; d++) {
+			struct wz_draw w = wz_draw_of(in->nodes->catalogue, n->device[d].model.v);
+			idle += w.idle_w;
+			full += w.full_w;
+			price += w.price_musd;
+		}
+	}
+	if (in->gpus) {
+		in->idle_mw = idle * 1000 / in->gpus;
+		in->full_mw = full * 1000 / in->gpus;
+		in->price_musd = price / in->gpus;
+	}
+}
+
+static bool selected(const struct wz_run_select *s, const struct wz_sim_task *t)
+{
+	return (s->queue.len == 0 || wz_str_eq(s->queue, t->queue)) && t->submit_us >= s->from_us &&
+	       (s->to_us == 0 || t->submit_us < s->to_us);
+}
+
+static int add(struct wz_run_input *in, uint32_t task, struct wz_strtab tab[3], struct wz_err *err)
+{
+	const struct wz_sim_task *t = &in->tasks->task[task];
+	const struct wz_profile *p = wz_sim_task_profile(in->tasks, t);
+	uint32_t gpus = t->gpus * p->tasks_min;
+	struct wz_run_job *j;
+
+	if (gpus == 0 || t->submit_us < 0 || (t->run_us < 0 && p->kind != WZ_KIND_SERVICE) || gpus > in->gpus) {
+		in->left_out++;
+		return 0;
+	}
+	if (wz_grow(in->mem, &in->job, &in->cap, in->n + 1, sizeof(*in->job)) < 0)
+		return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for the jobs"));
+	j = &in->job[in->n];
+	*j = (struct wz_run_job){.task = task,
+	        .gpus = gpus,
+	        .milli = t->milli,
+	        .priority = t->priority,
+	        .submit_us = t->submit_us,
+	        .run_us = t->run_us > 0 ? t->run_us : 1,
+	        .limit_us = (int64_t)p->time_us,
+	        .restart_us = t->restart_us,
+	        .ckpt_us = (int64_t)p->preempt.interval_us,
+	        .service = p->kind == WZ_KIND_SERVICE,
+	        .fixed = p->kind == WZ_KIND_SERVICE || t->pinned};
+	if (wz_strtab_add(&tab[0], t->user, &j->user) < 0 || wz_strtab_add(&tab[1], t->queue, &j->queue) < 0 ||
+	        wz_strtab_add(&tab[2], t->template_.len ? t->template_ : t->name, &j->template_) < 0)
+		return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for the jobs"));
+	in->n++;
+	return 0;
+}
+
+static int check_queue(const struct wz_sim_tasks *tasks, struct wz_str queue, struct wz_err *err)
+{
+	if (queue.len == 0)
+		return 0;
+	for (uint32_t i = 0; i < tasks->n; i++)
+		if (wz_str_eq(tasks->task[i].queue, queue))
+			return 0;
+	return wz_err_set(err, -ENOENT, "UnknownQueue", WZ_STR("no job of the trace is of the queue \""), queue,
+	        WZ_STR("\""));
+}
+
+int wz_run_input_make(struct wz_run_input *in, const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *tasks,
+        const struct wz_run_select *select, const struct wz_mem *mem, struct wz_err *err)
+{
+	struct wz_strtab tab[3];
+	int r;
+
+	*in = (struct wz_run_input){.nodes = nodes, .tasks = tasks, .mem = mem};
+	cluster_facts(in);
+	for (unsigned i = 0; i < 3; i++)
+		wz_strtab_init(&tab[i], mem);
+	r = check_queue(tasks, select->queue, err);
+	for (uint32_t i = 0; r == 0 && i < tasks->n; i++)
+		if (selected(select, &tasks->task[i]))
+			r = add(in, i, tab, err);
+	in->n_users = tab[0].len;
+	in->n_queues = tab[1].len;
+	in->n_templates = tab[2].len;
+	for (unsigned i = 0; i < 3; i++)
+		wz_strtab_release(&tab[i]);
+	if (r < 0)
+		return r;
+	if (in->n)
+		qsort(in->job, in->n, sizeof(*in->job), by_submission);
+	if (select->last && select->last < in->n)
+		in->n = select->last;
+	if (select->first) {
+		uint32_t n = in->n > select->first ? in->n - select->first : 0;
+		memmove(in->job, in->job + select->first, n * sizeof(*in->job));
+		in->n = n;
+	}
+	if (in->n == 0)
+		return wz_err_set(err, -ENOENT, "NoJobs",
+		        WZ_STR("no job to replay: none has devices, a submit time and a run time, fits the cluster "
+		               "and is "
+		               "selected"));
+	in->from_us = in->job[0].submit_us;
+	in->to_us = in->job[in->n - 1].submit_us;
+	return classes(in, err);
+}
+
+void wz_run_input_release(struct wz_run_input *in)
+{
+	wz_grow_free(in->mem, &in->job, &in->cap, sizeof(*in->job));
+	in->n = 0;
+}
