@@ -20,7 +20,7 @@ const struct wz_param_row wz_params[WZ_PARAM_COUNT_] = {
         [WZ_PARAM_REPACK_RESTART_US] = {"repack-restart-us", 60 * SECOND_US, 0, WEEK_US},
         [WZ_PARAM_REPACK_WORK] = {"repack-work", 500000, 1, 100000000},
         [WZ_PARAM_REPACK_DEPTH] = {"repack-depth", 2, 1, 6},
-        [WZ_PARAM_REPACK_GAIN] = {"repack-gain-ppm", 1500, 0, 1000000},
+        [WZ_PARAM_REPACK_GAIN] = {"repack-gain-ppm", 100, 0, 1000000},
         [WZ_PARAM_REPACK_VACATE] = {"repack-vacate", 1, 0, 1},
 };
 

@@ -388,13 +388,33 @@ static bool make_room(struct search *k, uint32_t task, uint32_t shape, uint32_t 
 	return false;
 }
 
+/* The best node for the shape but the one to avoid. */
+static uint32_t best_node(struct search *k, uint32_t shape)
+{
+	const struct wz_model_state *m = &k->c->model;
+	uint32_t best = wz_index_best(k->c, shape, k->rng);
+	int64_t most = WZ_SCORE_NONE;
+
+	if (best == WZ_ID_NONE || best != k->avoid)
+		return best;
+	best = WZ_ID_NONE;
+	for (uint32_t r = 0; r < m->n_ranked; r++) {
+		int64_t score = m->by_rank[r] == k->avoid ? WZ_SCORE_NONE : wz_index_eval(k->c, shape, m->by_rank[r]);
+		if (score <= most)
+			continue;
+		most = score;
+		best = m->by_rank[r];
+	}
+	return best;
+}
+
 /* A place for a task that holds none: free as things are, or made. */
 static bool find_place(struct search *k, uint32_t task, uint32_t shape, uint32_t depth, struct wz_place *ret)
 {
-	uint32_t node = wz_index_best(k->c, shape, k->rng);
+	uint32_t node = best_node(k, shape);
 
 	k->x->work++;
-	if (node != WZ_ID_NONE && node != k->avoid)
+	if (node != WZ_ID_NONE)
 		return place_on(k, shape, node, ret) && take(k, task, ret);
 	if (depth == 0 || k->x->n >= k->x->moves_max || spent(k))
 		return false;

@@ -226,22 +226,37 @@ static int vacate(struct wz_core *c, struct wz_repack *x, struct wz_rng *rng, st
 	return r;
 }
 
+/* The first job of a blocked class that this step did not start, and for which no room is held. */
+static uint32_t first_of(const struct wz_core *c, const struct wz_class *k)
+{
+	uint32_t slot = k->head;
+
+	if (!k->planning || k->why != WZ_REASON_RESOURCES || k->tasks_max != 1)
+		return WZ_ID_NONE;
+	while (slot != WZ_ID_NONE &&
+	        (c->jobs.task[c->jobs.job[slot].first_task].node != WZ_ID_NONE || wz_holds_of(c, slot)))
+		slot = c->jobs.job[slot].next;
+	return slot;
+}
+
 /* The blocked class, of those not looked at yet, whose first job goes first. */
-static struct wz_class *next_waiting(struct wz_core *c, const uint32_t *seen, uint32_t n)
+static struct wz_class *next_waiting(struct wz_core *c, const uint32_t *seen, uint32_t n, uint32_t *ret_slot)
 {
 	struct wz_class *best = NULL;
 
 	for (uint32_t i = 0; i < c->order.n_active; i++) {
 		struct wz_class *k = &c->order.cls[c->order.active[i]];
-		bool looked = k->head == WZ_ID_NONE || !k->planning || k->why != WZ_REASON_RESOURCES ||
-		              k->tasks_max != 1 || wz_holds_of(c, k->head);
+		uint32_t slot = first_of(c, k);
+		bool looked = slot == WZ_ID_NONE;
 		for (uint32_t j = 0; j < n; j++)
 			looked = looked || seen[j] == c->order.active[i];
 		if (looked)
 			continue;
-		if (!best || k->priority > best->priority ||
-		        (k->priority == best->priority && c->jobs.job[k->head].seq < c->jobs.job[best->head].seq))
-			best = k;
+		if (best && (k->priority < best->priority || (k->priority == best->priority &&
+		                                                     c->jobs.job[slot].seq > c->jobs.job[*ret_slot].seq)))
+			continue;
+		best = k;
+		*ret_slot = slot;
 	}
 	return best;
 }
@@ -249,13 +264,13 @@ static struct wz_class *next_waiting(struct wz_core *c, const uint32_t *seen, ui
 static int open_slots(
         struct wz_core *c, struct wz_repack *x, struct wz_rng *rng, uint32_t *ret_blocked, struct wz_plan *plan)
 {
-	uint32_t seen[JOBS_MAX], n = 0;
+	uint32_t seen[JOBS_MAX], n = 0, slot = WZ_ID_NONE;
 	struct wz_class *k;
 	int r = 0;
 
 	while (r == 0 && n < JOBS_MAX && x->n < x->moves_max && x->work < x->work_max &&
-	        (k = next_waiting(c, seen, n))) {
-		uint32_t task = c->jobs.job[k->head].first_task, from = x->n;
+	        (k = next_waiting(c, seen, n, &slot))) {
+		uint32_t task = c->jobs.job[slot].first_task, from = x->n;
 		seen[n++] = (uint32_t)(k - c->order.cls);
 		++*ret_blocked;
 		if (x->n == 0 && is_fruitless(c, &c->fruitless[k->shape], x->moves_max))

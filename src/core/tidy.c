@@ -17,8 +17,8 @@
 
 #define PILES_MAX 512u
 #define SHARES_MAX 6u     /* on a device; others are left alone */
-#define BEST_MAX 32u      /* exchanges that are tried on devices, best first */
-#define PAIRS_MAX 24u     /* devices of a pile that are tried */
+#define BEST_MAX 400u      /* exchanges that are tried on devices, best first */
+#define SIDES_MAX 400u    /* devices of a pile that are looked at */
 
 struct pile {
 	uint16_t model;
@@ -36,11 +36,13 @@ struct exchange {
 	int16_t give, get;       /* milli; 0: none */
 };
 
+struct side;
 struct tidy {
 	struct wz_core *c;
 	struct wz_repack *x;
 	struct pile *pile;
 	uint32_t *next;          /* by device */
+	struct side *side;       /* [2 x SIDES_MAX] */
 	uint32_t n;
 };
 
@@ -231,30 +233,67 @@ static bool carry_out(
 	return false;
 }
 
+/* A device of a pile with a share that could leave it, and what its host then has. */
+struct side {
+	uint32_t dev, task, node;
+	int64_t cpu, mem;           /* of the share */
+	int64_t cpu_room, mem_room; /* of the node without it */
+};
+
+static uint32_t sides_of(struct tidy *k, const struct pile *p, int16_t milli, struct side *ret)
+{
+	const struct wz_core *c = k->c;
+	uint32_t n = 0;
+
+	for (uint32_t d = p->head; d != WZ_ID_NONE && n < SIDES_MAX; d = k->next[d]) {
+		uint32_t t = milli ? task_on(c, k->x, d, milli) : WZ_ID_NONE;
+		const struct wz_node *node = &c->model.node[c->model.dev[d].node];
+		struct side *s = &ret[n];
+		k->x->work++;
+		if (milli && t == WZ_ID_NONE)
+			continue;
+		*s = (struct side){.dev = d, .task = t, .node = c->model.dev[d].node, .cpu_room = node->cpu_free, .mem_room = node->mem_free};
+		if (milli) {
+			s->cpu = c->jobs.task[t].cpu;
+			s->mem = c->jobs.task[t].mem;
+			s->cpu_room += s->cpu;
+			s->mem_room += s->mem;
+		}
+		n++;
+	}
+	return n;
+}
+
+static bool match(const struct wz_core *c, const struct side *x, const struct side *y)
+{
+	if (x->dev == y->dev || (x->node != y->node && (y->cpu > x->cpu_room || x->cpu > y->cpu_room ||
+	                                                       y->mem > x->mem_room || x->mem > y->mem_room)))
+		return false;
+	return (x->task == WZ_ID_NONE || may_be_on(c, x->task, y->dev)) &&
+	       (y->task == WZ_ID_NONE || may_be_on(c, y->task, x->dev));
+}
+
 /* Devices of the two piles, and shares on them, for which the exchange is possible. */
 static bool find_devices(struct tidy *k, const struct exchange *e, int *ret_err)
 {
-	const struct wz_core *c = k->c;
-	int64_t worth = wz_sat_mul(e->gain * ((e->give != 0) + (e->get != 0)) * WZ_WHOLE / 65536, k->x->horizon_ms);
-	uint32_t nx = 0, ny;
+	int64_t moves = (e->give != 0) + (e->get != 0),
+	        worth = wz_sat_mul(e->gain * moves * WZ_WHOLE / 65536, k->x->horizon_ms);
+	uint32_t nx = sides_of(k, &k->pile[e->from], e->give, k->side), ny;
+	struct side *other = k->side + SIDES_MAX;
 
-	for (uint32_t x = k->pile[e->from].head; x != WZ_ID_NONE && nx < PAIRS_MAX; x = k->next[x], nx++) {
-		uint32_t tx = e->give ? task_on(c, k->x, x, e->give) : WZ_ID_NONE;
-		if (e->give && tx == WZ_ID_NONE)
-			continue;
-		ny = 0;
-		for (uint32_t y = k->pile[e->to].head; y != WZ_ID_NONE && ny < PAIRS_MAX; y = k->next[y], ny++) {
-			uint32_t ty = e->get ? task_on(c, k->x, y, e->get) : WZ_ID_NONE;
-			k->x->work++;
-			if (x == y || (e->get && ty == WZ_ID_NONE) || (e->give && !may_be_on(c, tx, y)) ||
-			        (e->get && !may_be_on(c, ty, x)))
+	ny = sides_of(k, &k->pile[e->to], e->get, other);
+	for (uint32_t i = 0; i < nx; i++)
+		for (uint32_t j = 0; j < ny; j++) {
+			const struct side *x = &k->side[i], *y = &other[j];
+			if (!match(k->c, x, y))
 				continue;
-			if (carry_out(k, x, tx, y, ty, worth, ret_err) || *ret_err < 0)
+			if (carry_out(k, x->dev, x->task, y->dev, y->task, worth, ret_err) || *ret_err < 0)
 				return *ret_err == 0;
 		}
-	}
 	return false;
 }
+
+#define TIDY_BYTES (PILES_MAX * sizeof(struct pile) + 2 * SIDES_MAX * sizeof(struct side))
 
 bool wz_repack_tidy(struct wz_core *c, struct wz_repack *x, int *ret_err)
 {
@@ -265,13 +304,14 @@ bool wz_repack_tidy(struct wz_core *c, struct wz_repack *x, int *ret_err)
 	wz_check(c->ledger.open);
 	*ret_err = wz_grow(&c->mem, &c->tidy_next, &c->tidy_next_cap, c->model.n_devs + 1, sizeof(*c->tidy_next));
 	if (*ret_err == 0 && !c->tidy_pile)
-		c->tidy_pile = wz_mem_alloc(&c->mem, PILES_MAX * sizeof(struct pile));
+		c->tidy_pile = wz_mem_alloc(&c->mem, TIDY_BYTES);
 	if (*ret_err == 0 && !c->tidy_pile)
 		*ret_err = -ENOMEM;
 	if (*ret_err < 0 || x->n >= x->moves_max)
 		return false;
 	k.next = c->tidy_next;
 	k.pile = c->tidy_pile;
+	k.side = (struct side *)(k.pile + PILES_MAX);
 	pile_up(&k);
 	n = compare(&k, best);
 	for (uint32_t i = 0; i < n && *ret_err == 0; i++)
@@ -285,6 +325,6 @@ void wz_repack_release(struct wz_core *c)
 	wz_grow_free(&c->mem, &c->repack_fits, &c->repack_fits_cap, sizeof(*c->repack_fits));
 	wz_grow_free(&c->mem, &c->fruitless, &c->fruitless_cap, sizeof(*c->fruitless));
 	wz_grow_free(&c->mem, &c->tidy_next, &c->tidy_next_cap, sizeof(*c->tidy_next));
-	wz_mem_free(&c->mem, c->tidy_pile, PILES_MAX * sizeof(struct pile));
+	wz_mem_free(&c->mem, c->tidy_pile, TIDY_BYTES);
 	c->tidy_pile = NULL;
 }
