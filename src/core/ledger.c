@@ -75,7 +75,11 @@ static void log_undo(struct wz_core *c, uint32_t task, bool took, const struct w
 	if (!c->ledger.open)
 		return;
 	wz_check(c->ledger.n_undo < c->ledger.undo_cap);
-	c->ledger.undo[c->ledger.n_undo++] = (struct wz_undo){.task = task, .took = took, .place = *p, .next = c->jobs.task[task].next, .prev = c->jobs.task[task].prev};
+	c->ledger.undo[c->ledger.n_undo++] = (struct wz_undo){.task = task,
+	        .took = took,
+	        .place = *p,
+	        .next = c->jobs.task[task].next,
+	        .prev = c->jobs.task[task].prev};
 }
 
 static void lift(struct wz_core *c, uint32_t hold, bool up)
@@ -109,6 +113,8 @@ void wz_ledger_take(struct wz_core *c, uint32_t task, const struct wz_place *p)
 	account(c, t, -1);
 	link_task(c, task);
 	c->changes += !c->ledger.trial;
+	if (c->between.n_tallies)
+		wz_between_count(c, task, 1);
 	wz_index_changed(c, p->node.v);
 	if (c->queues.n)
 		wz_queue_task(c, task, 1);
@@ -158,6 +164,8 @@ void wz_ledger_give(struct wz_core *c, uint32_t task)
 	if (c->queues.n)
 		wz_queue_task(c, task, -1);
 	log_undo(c, task, false, &p);
+	if (c->between.n_tallies)
+		wz_between_count(c, task, -1);
 	account(c, t, 1);
 	unlink_task(c, task);
 	c->changes += !c->ledger.trial;
@@ -176,7 +184,7 @@ bool wz_ledger_fits(const struct wz_core *c, const struct wz_place *p)
 	if (p->node.v >= m->n_nodes)
 		return false;
 	n = &m->node[p->node.v];
-	if (!WZ_NODE_USABLE(n) || n->cpu_free < p->cpu || n->mem_free < p->mem || n->tasks_free < 1 || p->cpu < 0 ||
+	if (!WZ_NODE_OPEN(n) || n->cpu_free < p->cpu || n->mem_free < p->mem || n->tasks_free < 1 || p->cpu < 0 ||
 	        p->mem < 0)
 		return false;
 	if (n->n_dev < 64 && p->devices >> n->n_dev)

@@ -14,8 +14,8 @@
 
 #include <string.h>
 
-#define TRIES_MAX 24u       /* nodes that are tried at a level */
-#define NODE_TASKS_MAX 64u  /* tasks of a node that are looked at */
+#define TRIES_MAX 24u /* nodes that are tried at a level */
+#define NODE_TASKS_MAX 64u /* tasks of a node that are looked at */
 #define STUCK_COST ((int64_t)1 << 40) /* of a victim that fits nowhere as things are: tried last */
 #define COST_MAX ((int64_t)1 << 60)
 
@@ -42,7 +42,7 @@ bool wz_repack_movable(const struct wz_core *c, uint32_t task)
 	const struct wz_job *j = &c->jobs.job[t->job];
 
 	return t->state == WZ_TASK_RUNNING && !t->observed && !t->effect && j->state == WZ_JOB_RUNNING &&
-	       !j->suspended && j->tasks_max == 1 && j->preempt.movable;
+	       !j->suspended && j->n_tasks == 1 && !j->gang && !j->between && j->preempt.movable;
 }
 
 /* What is done since it was last safe; work that checkpoints when it is warned loses nothing. And stopping and starting. */
@@ -74,6 +74,16 @@ int64_t wz_repack_cost(const struct wz_core *c, uint32_t task)
 	        ms < 1ULL << 40 ? (int64_t)ms + 1 : (int64_t)1 << 40);
 }
 
+/* Do disruption budgets allow that all of them stop together? */
+bool wz_repack_allowed(const struct wz_core *c, const struct wz_repack *x)
+{
+	uint32_t task[WZ_REPACK_MOVES_MAX];
+
+	for (uint32_t i = 0; i < x->n; i++)
+		task[i] = x->move[i].task;
+	return c->between.n_budgets == 0 || wz_budget_allows(c, task, x->n);
+}
+
 /* ---- which tasks of a node ---- */
 
 struct local {
@@ -88,7 +98,7 @@ static bool fits_somewhere(struct search *k, uint32_t shape)
 	if (shape >= k->n_fits)
 		return false;
 	if (!k->fits[shape])
-		k->fits[shape] = wz_index_best(k->c, shape, k->rng) != WZ_ID_NONE ? 1 : 2;
+		k->fits[shape] = wz_index_best(k->c, shape, 0, k->rng) != WZ_ID_NONE ? 1 : 2;
 	return k->fits[shape] == 1;
 }
 
@@ -127,8 +137,8 @@ static bool device_serves(const struct wz_core *c, const struct wz_shape *s, uin
 }
 
 /* The cheapest tasks, of those not chosen yet, that leave `milli` on a device: one that is enough, or from the cheapest on. */
-static int64_t free_device(const struct wz_core *c, const struct local *l, uint32_t i, int32_t milli, uint64_t chosen,
-        uint64_t *ret_set)
+static int64_t free_device(const struct wz_core *c, const struct local *l, uint32_t i, int32_t milli,
+        uint64_t chosen, uint64_t *ret_set)
 {
 	int64_t free = c->model.dev_milli[l->node->first_dev + i], cost = 0;
 	uint64_t set = 0;
@@ -211,8 +221,8 @@ static int64_t free_host(const struct wz_core *c, const struct local *l, uint64_
 			if ((*chosen >> a & 1) || (t->cpu == 0 && t->mem == 0))
 				continue;
 			if (best == WZ_ID_NONE || (enough && !best_enough) ||
-			        (enough == best_enough &&
-			                (enough ? l->cost[a] < l->cost[best] : t->cpu > c->jobs.task[l->task[best]].cpu))) {
+			        (enough == best_enough && (enough ? l->cost[a] < l->cost[best]
+			                                          : t->cpu > c->jobs.task[l->task[best]].cpu))) {
 				best = a;
 				best_enough = enough;
 			}
@@ -239,7 +249,8 @@ static bool room_on(struct search *k, const struct wz_shape *s, uint32_t node, u
 	k->x->work++;
 	if (!WZ_NODE_USABLE(n) || node == k->avoid || s->cpu > n->cpu || s->mem > n->mem || n->n_dev < s->count ||
 	        (s->count && n->model == WZ_MODEL_NONE) ||
-	        (s->count && n->model != WZ_MODEL_MIXED && !s->any_model && !wz_model_set_has(&s->allowed, n->model)))
+	        (s->count && n->model != WZ_MODEL_MIXED && !s->any_model &&
+	                !wz_model_set_has(&s->allowed, n->model)))
 		return false;
 	gather(k, node, &l);
 	if (l.n == 0)
@@ -274,9 +285,8 @@ static bool place_on(struct search *k, uint32_t shape, uint32_t node, struct wz_
 	        .dev_milli = v.need.milli,
 	        .dev_mem = v.need.mem && v.need.milli < WZ_WHOLE ? v.need.mem : -1};
 	if (v.need.count)
-		ret->devices = k->c->policy->choose
-		                       ? k->c->policy->choose(k->c->policy_state, &ctx, s, &v)
-		                       : wz_choose_tightest(&v);
+		ret->devices = k->c->policy->choose ? k->c->policy->choose(k->c->policy_state, &ctx, s, &v)
+		                                    : wz_choose_tightest(&v);
 	return true;
 }
 
@@ -326,7 +336,7 @@ static bool leave(struct search *k, const struct candidate *a)
 		if (!give(k, m->task))
 			return false;
 	}
-	return k->x->cost < k->x->cost_max;
+	return k->x->cost < k->x->cost_max && wz_repack_allowed(c, k->x);
 }
 
 /* The victims, moves `first` and on, find other places. */
@@ -343,8 +353,8 @@ static bool settle(struct search *k, const struct candidate *a, uint32_t first, 
 }
 
 /* The victims go, the task comes, the victims find other places. */
-static bool try_candidate(
-        struct search *k, const struct candidate *a, uint32_t task, uint32_t shape, uint32_t depth, struct wz_place *ret)
+static bool try_candidate(struct search *k, const struct candidate *a, uint32_t task, uint32_t shape,
+        uint32_t depth, struct wz_place *ret)
 {
 	uint32_t first = k->x->n;
 
@@ -392,14 +402,15 @@ static bool make_room(struct search *k, uint32_t task, uint32_t shape, uint32_t 
 static uint32_t best_node(struct search *k, uint32_t shape)
 {
 	const struct wz_model_state *m = &k->c->model;
-	uint32_t best = wz_index_best(k->c, shape, k->rng);
+	uint32_t best = wz_index_best(k->c, shape, 0, k->rng);
 	int64_t most = WZ_SCORE_NONE;
 
 	if (best == WZ_ID_NONE || best != k->avoid)
 		return best;
 	best = WZ_ID_NONE;
 	for (uint32_t r = 0; r < m->n_ranked; r++) {
-		int64_t score = m->by_rank[r] == k->avoid ? WZ_SCORE_NONE : wz_index_eval(k->c, shape, m->by_rank[r]);
+		int64_t score =
+		        m->by_rank[r] == k->avoid ? WZ_SCORE_NONE : wz_index_eval(k->c, shape, m->by_rank[r]);
 		if (score <= most)
 			continue;
 		most = score;
@@ -436,10 +447,12 @@ static struct search search(struct wz_core *c, struct wz_repack *x, struct wz_rn
 {
 	wz_check(c->ledger.open && c->repack_fits_cap > c->shapes.n);
 	memset(c->repack_fits, 0, c->shapes.n); /* what fits where has changed since the last search */
-	return (struct search){.c = c, .x = x, .rng = rng, .avoid = WZ_ID_NONE, .n_fits = c->shapes.n, .fits = c->repack_fits};
+	return (struct search){
+	        .c = c, .x = x, .rng = rng, .avoid = WZ_ID_NONE, .n_fits = c->shapes.n, .fits = c->repack_fits};
 }
 
-bool wz_repack_open(struct wz_core *c, uint32_t task, uint32_t shape, struct wz_repack *x, struct wz_rng *rng, int *ret_err)
+bool wz_repack_open(
+        struct wz_core *c, uint32_t task, uint32_t shape, struct wz_repack *x, struct wz_rng *rng, int *ret_err)
 {
 	uint32_t mark = wz_ledger_mark(c), n = x->n;
 	struct search k = search(c, x, rng);

@@ -19,8 +19,8 @@
 #define HOUR_US 3600000000ULL
 #define ASKED_US (10ULL * 60 * 1000000) /* moves that were asked for lapse */
 #define ASKED_MAX 10000u
-#define JOBS_MAX 8u       /* that one step looks at */
-#define EXCHANGES_MAX 8u  /* that one step makes */
+#define JOBS_MAX 8u /* that one step looks at */
+#define EXCHANGES_MAX 8u /* that one step makes */
 
 /* ---- the budget ---- */
 
@@ -98,7 +98,8 @@ static bool is_fruitless(const struct wz_core *c, const struct wz_fruitless *f, 
 	return f->changes == c->changes + 1 && moves <= f->moves;
 }
 
-static void note_fruitless(const struct wz_core *c, struct wz_fruitless *f, const struct wz_repack *x, bool complete)
+static void note_fruitless(
+        const struct wz_core *c, struct wz_fruitless *f, const struct wz_repack *x, bool complete)
 {
 	if (x->n == 0 && complete) /* of this state, and not for want of work */
 		*f = (struct wz_fruitless){c->changes + 1, x->moves_max};
@@ -122,7 +123,8 @@ static int propose_preempt(struct wz_core *c, const struct wz_move *m, struct wz
 	return wz_plan_add(plan, &e);
 }
 
-static int propose_hold(struct wz_core *c, uint32_t task, const struct wz_place *p, uint64_t until_us, struct wz_plan *plan)
+static int propose_hold(
+        struct wz_core *c, uint32_t task, const struct wz_place *p, uint64_t until_us, struct wz_plan *plan)
 {
 	const struct wz_job *j = &c->jobs.job[c->jobs.task[task].job];
 	struct wz_effect e = {.kind = WZ_EF_HOLD,
@@ -138,7 +140,8 @@ static int propose_hold(struct wz_core *c, uint32_t task, const struct wz_place 
 
 /* The moves x->move[from..], and the slot that they open for a job (WZ_ID_NONE: for none). Holds last until every stop
  * has had its warning and was asked twice. */
-static int propose_moves(struct wz_core *c, const struct wz_repack *x, uint32_t from, uint32_t waits, struct wz_plan *plan)
+static int propose_moves(
+        struct wz_core *c, const struct wz_repack *x, uint32_t from, uint32_t waits, struct wz_plan *plan)
 {
 	uint64_t until = c->now_us;
 	int r = 0;
@@ -231,7 +234,7 @@ static uint32_t first_of(const struct wz_core *c, const struct wz_class *k)
 {
 	uint32_t slot = k->head;
 
-	if (!k->planning || k->why != WZ_REASON_RESOURCES || k->tasks_max != 1)
+	if (!k->planning || k->why != WZ_REASON_RESOURCES || k->tasks_max != 1 || k->gang || k->between)
 		return WZ_ID_NONE;
 	while (slot != WZ_ID_NONE &&
 	        (c->jobs.task[c->jobs.job[slot].first_task].node != WZ_ID_NONE || wz_holds_of(c, slot)))
@@ -252,8 +255,9 @@ static struct wz_class *next_waiting(struct wz_core *c, const uint32_t *seen, ui
 			looked = looked || seen[j] == c->order.active[i];
 		if (looked)
 			continue;
-		if (best && (k->priority < best->priority || (k->priority == best->priority &&
-		                                                     c->jobs.job[slot].seq > c->jobs.job[*ret_slot].seq)))
+		if (best && (k->priority < best->priority ||
+		                    (k->priority == best->priority &&
+		                            c->jobs.job[slot].seq > c->jobs.job[*ret_slot].seq)))
 			continue;
 		best = k;
 		*ret_slot = slot;

@@ -16,24 +16,24 @@
 #include <string.h>
 
 #define PILES_MAX 512u
-#define SHARES_MAX 6u     /* on a device; others are left alone */
-#define BEST_MAX 400u      /* exchanges that are tried on devices, best first */
-#define SIDES_MAX 400u    /* devices of a pile that are looked at */
+#define SHARES_MAX 6u /* on a device; others are left alone */
+#define BEST_MAX 400u /* exchanges that are tried on devices, best first */
+#define SIDES_MAX 400u /* devices of a pile that are looked at */
 
 struct pile {
 	uint16_t model;
-	uint8_t n, milli_n;      /* shares, distinct sizes */
+	uint8_t n, milli_n; /* shares, distinct sizes */
 	int16_t milli[SHARES_MAX]; /* ascending */
-	int16_t size[SHARES_MAX];  /* distinct */
+	int16_t size[SHARES_MAX]; /* distinct */
 	int32_t free;
 	int64_t value;
-	uint32_t head, tail;     /* devices, through next[] */
+	uint32_t head, tail; /* devices, through next[] */
 };
 
 struct exchange {
-	int64_t gain;            /* a move, Q16 of devices squared */
-	uint16_t from, to;       /* piles */
-	int16_t give, get;       /* milli; 0: none */
+	int64_t gain; /* a move, Q16 of devices squared */
+	uint16_t from, to; /* piles */
+	int16_t give, get; /* milli; 0: none */
 };
 
 struct side;
@@ -41,8 +41,8 @@ struct tidy {
 	struct wz_core *c;
 	struct wz_repack *x;
 	struct pile *pile;
-	uint32_t *next;          /* by device */
-	struct side *side;       /* [2 x SIDES_MAX] */
+	uint32_t *next; /* by device */
+	struct side *side; /* [2 x SIDES_MAX] */
 	uint32_t n;
 };
 
@@ -148,11 +148,13 @@ static uint32_t compare(struct tidy *k, struct exchange *best)
 					int64_t gain;
 					if (d == 0 || d > a->free || -d > b->free || moves > moves_left)
 						continue;
-					gain = (value_of(k->c, a->free - d) + value_of(k->c, b->free + d) - a->value -
-					               b->value) /
+					gain = (value_of(k->c, a->free - d) + value_of(k->c, b->free + d) -
+					               a->value - b->value) /
 					       moves;
 					if (gain >= k->x->gain_min)
-						keep(best, &n, (struct exchange){gain, (uint16_t)p, (uint16_t)q, give, get});
+						keep(best, &n,
+						        (struct exchange){
+						                gain, (uint16_t)p, (uint16_t)q, give, get});
 				}
 		}
 	return n;
@@ -186,8 +188,7 @@ static bool may_be_on(const struct wz_core *c, uint32_t task, uint32_t dev)
 }
 
 /* Both go, both come, for less than it is worth; or all is as it was. */
-static bool carry_out(
-        struct tidy *k, uint32_t x, uint32_t tx, uint32_t y, uint32_t ty, int64_t worth, int *ret_err)
+static bool carry_out(struct tidy *k, uint32_t x, uint32_t tx, uint32_t y, uint32_t ty, int64_t worth, int *ret_err)
 {
 	struct wz_core *c = k->c;
 	uint32_t task[2] = {tx, ty}, dev[2] = {y, x}, mark = wz_ledger_mark(c), before = k->x->n;
@@ -225,7 +226,7 @@ static bool carry_out(
 			k->x->move[m++].to = to;
 		}
 	}
-	if (ok && k->x->cost - cost < worth)
+	if (ok && k->x->cost - cost < worth && wz_repack_allowed(c, k->x))
 		return true;
 	wz_ledger_rollback(c, mark);
 	k->x->n = before;
@@ -236,7 +237,7 @@ static bool carry_out(
 /* A device of a pile with a share that could leave it, and what its host then has. */
 struct side {
 	uint32_t dev, task, node;
-	int64_t cpu, mem;           /* of the share */
+	int64_t cpu, mem; /* of the share */
 	int64_t cpu_room, mem_room; /* of the node without it */
 };
 
@@ -252,7 +253,11 @@ static uint32_t sides_of(struct tidy *k, const struct pile *p, int16_t milli, st
 		k->x->work++;
 		if (milli && t == WZ_ID_NONE)
 			continue;
-		*s = (struct side){.dev = d, .task = t, .node = c->model.dev[d].node, .cpu_room = node->cpu_free, .mem_room = node->mem_free};
+		*s = (struct side){.dev = d,
+		        .task = t,
+		        .node = c->model.dev[d].node,
+		        .cpu_room = node->cpu_free,
+		        .mem_room = node->mem_free};
 		if (milli) {
 			s->cpu = c->jobs.task[t].cpu;
 			s->mem = c->jobs.task[t].mem;

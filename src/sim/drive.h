@@ -21,6 +21,7 @@ struct wz_drive_options {
 	bool movable;          /* all work may be moved, and loses nothing but the time to start again */
 	bool draw;             /* keep `draw` up to date in the same way */
 	struct wz_enact_options faults; /* zero: perfect hands */
+	struct wz_core_watch watch; /* of the core: for a journal */
 	/* Called before a start is applied, on the state that it was decided on; NULL. Negative ends the run. */
 	int (*before)(void *ctx, const struct wz_effect *e, struct wz_err *err);
 	void *before_ctx;

@@ -169,6 +169,7 @@ static int start(struct run *x, uint32_t n_arrivals, struct wz_err *err)
 	        .draw = x->o->draw,
 	        .movable = x->o->repack_ppm != 0,
 	        .faults = x->o->faults,
+	        .watch = x->o->watch,
 	        .before = x->o->explain ? say_why : NULL,
 	        .before_ctx = x};
 	int r;

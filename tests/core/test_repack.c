@@ -131,13 +131,14 @@ static void test_gain_and_cost(void)
 {
 	struct world w;
 	two_halves(&w, " preempt=movable");
-	rules(&w, "repack-horizon-us=3600000000 repack-restart-us=60000000"); /* an hour for two devices: 120 device-minutes */
-	at(&w, 7190);                                                         /* nearly two hours of one device */
+	rules(&w,
+	        "repack-horizon-us=3600000000 repack-restart-us=60000000"); /* an hour for two devices: 120 device-minutes */
+	at(&w, 7190); /* nearly two hours of one device */
 	ask(&w, "");
 	step(&w);
 	tap_eq_i64(count(&w, WZ_EF_PREEMPT), 0, "what would be lost, and a minute to start again, is more");
 	world_apply(&w, &(struct wz_event){.kind = WZ_EV_TASK_REPORTED,
-		.u.report = {.job = 2, .task = 0, .checkpoint_us = (int64_t)(3000 * SECOND)}});
+	                        .u.report = {.job = 2, .task = 0, .checkpoint_us = (int64_t)(3000 * SECOND)}});
 	ask(&w, "");
 	step(&w);
 	tap_eq_i64(count(&w, WZ_EF_PREEMPT), 1, "since its checkpoint it is less");
@@ -286,7 +287,8 @@ static void test_no_trace(void)
 		tap_eq_i64(apply_effect(&w, &w.plan.effect[i]), 0, "the plan applies");
 	wz_buf_release(&a);
 	exported(&w, &a); /* in the middle of a move */
-	tap_eq_i64(wz_core_import(&w.f.mem, NULL, wz_buf_str(&a), &copy, &same, &w.err), 0, "import: %s", w.err.text);
+	tap_eq_i64(
+	        wz_core_import(&w.f.mem, NULL, wz_buf_str(&a), &copy, &same, &w.err), 0, "import: %s", w.err.text);
 	tap_ok(copy && same && wz_core_digest(copy) == wz_core_digest(w.c), "the same digest");
 	wz_core_free(copy);
 	wz_buf_release(&a);
@@ -307,8 +309,8 @@ static void random_answer(struct run *r, unsigned loss)
 {
 	for (uint32_t i = 0; i < r->w.plan.n; i++) {
 		uint32_t k = r->w.plan.effect[i].kind;
-		if ((k == WZ_EF_START || k == WZ_EF_STOP || k == WZ_EF_PREEMPT) && wz_rng_below(&r->rng, 100) >= loss &&
-		        r->n_pending < 256)
+		if ((k == WZ_EF_START || k == WZ_EF_STOP || k == WZ_EF_PREEMPT) &&
+		        wz_rng_below(&r->rng, 100) >= loss && r->n_pending < 256)
 			r->pending[r->n_pending++] = r->w.plan.effect[i].id;
 	}
 	for (uint32_t i = 0; i < r->n_pending;) {
@@ -323,15 +325,17 @@ static void random_answer(struct run *r, unsigned loss)
 
 static void random_run(uint64_t seed, unsigned loss)
 {
-	static const char *const shapes[] = {"gpus=1 cpus=4", "gpus=2 cpus=8", "gpu-share=50% cpus=2", "gpu-share=30% cpus=6",
-		"cpus=8", "gpus=1 cpus=16"};
+	static const char *const shapes[] = {"gpus=1 cpus=4", "gpus=2 cpus=8", "gpu-share=50% cpus=2",
+	        "gpu-share=30% cpus=6", "cpus=8", "gpus=1 cpus=16"};
 	const struct dev four[] = {{.model = "T4"}, {.model = "T4"}, {.model = "T4"}, {.model = "T4"}};
 	struct run r = {.n_jobs = 0};
 	uint64_t waiting = 0;
 
 	wz_rng_seed(&r.rng, seed);
-	world_init_opt(&r.w, (struct wz_core_options){.seed = seed, .policy = "worstfit", .start_timeout_us = 20 * SECOND,
-		.stop_timeout_us = 20 * SECOND});
+	world_init_opt(&r.w, (struct wz_core_options){.seed = seed,
+	                             .policy = "worstfit",
+	                             .start_timeout_us = 20 * SECOND,
+	                             .stop_timeout_us = 20 * SECOND});
 	rules(&r.w, "repack-interval-us=0 launch-failures-max=0 launch-backoff-us=0");
 	for (uint32_t n = 0; n < 6; n++)
 		node_like(&r.w, n, 2 + n % 3, four, (struct wz_ev_node){.cpu_milli = 24000});
@@ -339,7 +343,8 @@ static void random_run(uint64_t seed, unsigned loss)
 		r.w.now += 3 * SECOND;
 		if (t <= 30) {
 			char text[128];
-			snprintf(text, sizeof(text), "%s%s", shapes[wz_rng_below(&r.rng, 6)], wz_rng_below(&r.rng, 4) ? MOVABLE : "");
+			snprintf(text, sizeof(text), "%s%s", shapes[wz_rng_below(&r.rng, 6)],
+			        wz_rng_below(&r.rng, 4) ? MOVABLE : "");
 			submit(&r.w, ++r.n_jobs, text);
 			if (wz_rng_below(&r.rng, 4) == 0) {
 				ask(&r.w, "moves=4");
@@ -363,7 +368,8 @@ static void random_run(uint64_t seed, unsigned loss)
 		tap_ok(s >= 0, "seed %" PRIu64 ": job %" PRIu64 " is lost", seed, j);
 		waiting += s == WZ_JOB_WAITING;
 		if (s == WZ_JOB_WAITING)
-			tap_ok(why(&r.w, j).main != WZ_REASON_NONE, "seed %" PRIu64 ": job %" PRIu64 " waits though it fits", seed, j);
+			tap_ok(why(&r.w, j).main != WZ_REASON_NONE,
+			        "seed %" PRIu64 ": job %" PRIu64 " waits though it fits", seed, j);
 	}
 	tap_ok(waiting < r.n_jobs, "some run");
 	world_free(&r.w);
@@ -382,7 +388,8 @@ static void kept_run(uint64_t seed, uint64_t *opened)
 	for (uint32_t n = 0; n < 5; n++)
 		node_of(&w, n, 4, "T4");
 	for (unsigned t = 0; t < 40; t++) {
-		static const char *const shapes[] = {"gpus=1 cpus=4" MOVABLE, "gpu-share=60% cpus=4" MOVABLE, "gpu-share=30% cpus=2" MOVABLE, "gpus=4 cpus=4" MOVABLE};
+		static const char *const shapes[] = {"gpus=1 cpus=4" MOVABLE, "gpu-share=60% cpus=4" MOVABLE,
+		        "gpu-share=30% cpus=2" MOVABLE, "gpus=4 cpus=4" MOVABLE};
 		uint64_t promised[16], running[64];
 		unsigned n = 0, n_run = 0;
 		submit(&w, ++job, shapes[wz_rng_below(&rng, 4)]);
@@ -403,9 +410,11 @@ static void kept_run(uint64_t seed, uint64_t *opened)
 		tap_eq_i64(count(&w, WZ_EF_STOP), 0, "nobody is evicted");
 		answer(&w);
 		for (unsigned i = 0; i < n; i++)
-			tap_eq_i64(state_of(&w, promised[i]), WZ_JOB_RUNNING, "seed %" PRIu64 ": job %" PRIu64 " has what was held", seed, promised[i]);
+			tap_eq_i64(state_of(&w, promised[i]), WZ_JOB_RUNNING,
+			        "seed %" PRIu64 ": job %" PRIu64 " has what was held", seed, promised[i]);
 		for (unsigned i = 0; i < n_run; i++)
-			tap_eq_i64(state_of(&w, running[i]), WZ_JOB_RUNNING, "seed %" PRIu64 ": job %" PRIu64 " runs as before", seed, running[i]);
+			tap_eq_i64(state_of(&w, running[i]), WZ_JOB_RUNNING,
+			        "seed %" PRIu64 ": job %" PRIu64 " runs as before", seed, running[i]);
 		*opened += state_of(&w, job) == WZ_JOB_RUNNING;
 		if (state_of(&w, job) == WZ_JOB_WAITING)
 			job_event(&w, WZ_EV_JOB_CANCELLED, job);
