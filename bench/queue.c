@@ -21,6 +21,7 @@
 #define SIGMA 0.6
 #define LOAD 0.95
 #define BIG 1000000000ULL
+#define COMPARED 20u /* seeds that are run again without promises */
 
 static void *resize(void *ctx, void *p, size_t old, size_t n)
 {
@@ -255,7 +256,8 @@ int main(int argc, char **argv)
 	unsigned seeds = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 100;
 	uint32_t nodes = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 32;
 	const char *gang = argc > 3 ? argv[3] : "8x8";
-	unsigned at_once = 0, asked = 0, by_latest = 0, within = 0, before = 0, never = 0, never_without = 0;
+	unsigned compared = 0, at_once = 0, asked = 0, by_latest = 0, within = 0, before = 0, never = 0,
+	         never_without = 0;
 	double held = 0, held_without = 0, *wait = calloc(seeds, sizeof(double)),
 	       *width = calloc(seeds, sizeof(double));
 	double *without = calloc(seeds, sizeof(double));
@@ -263,13 +265,16 @@ int main(int argc, char **argv)
 	for (unsigned s = 1; s <= seeds; s++) {
 		struct run r, q;
 		one(s, nodes, gang, true, &r);
-		one(s, nodes, gang, false, &q);
-		held += r.held;
-		held_without += q.held;
+		if (s <= COMPARED) {
+			one(s, nodes, gang, false, &q);
+			compared++;
+			held += r.held;
+			held_without += q.held;
+			never_without += q.big_start == 0;
+			if (q.big_start)
+				without[n_without++] = (double)(q.big_start - 6 * HOUR) / (double)HOUR;
+		}
 		never += r.big_start == 0;
-		never_without += q.big_start == 0;
-		if (q.big_start)
-			without[n_without++] = (double)(q.big_start - 6 * HOUR) / (double)HOUR;
 		if (r.big_start)
 			wait[n_wait++] = (double)(r.big_start - 6 * HOUR) / (double)HOUR;
 		at_once += r.big_start == 6 * HOUR;
@@ -289,8 +294,8 @@ int main(int argc, char **argv)
 	        quantile(wait, n_wait, 1), never);
 	printf("wait, not promised    median %.2f h, largest %.2f h, %u never in 24 h\n",
 	        quantile(without, n_without, 0.5), quantile(without, n_without, 1), never_without);
-	printf("GPU-hours of the day  %.0f promised, %.0f not: %.2f %% lost\n", held / (double)HOUR,
-	        held_without / (double)HOUR, 100 * (held_without - held) / held_without);
+	printf("GPU-hours of the day  %.0f promised, %.0f not, over %u seeds: %.2f %% lost\n", held / (double)HOUR,
+	        held_without / (double)HOUR, compared, 100 * (held_without - held) / held_without);
 	free(wait);
 	free(width);
 	free(without);
