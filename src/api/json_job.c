@@ -258,6 +258,7 @@ static const struct wz_api_field job_query_fields[] = {
         WZ_F_RANGE(T, indices, STR, QUERY, 0, 256, "these of them: 3, 1-4,9"),
         WZ_F_RANGE(T, label, STR, QUERY, 0, WZ_API_TEXT_MAX, "with this label: NAME or NAME=VALUE"),
         WZ_F(T, all, BOOL, QUERY, "ended ones too"),
+        WZ_F(T, newest, BOOL, QUERY, "the newest first"),
         WZ_F(T, since_us, TIME, QUERY, "ended after this"),
         WZ_F(T, until_us, TIME, QUERY, "ended before this"),
         WZ_F(T, after, U64, QUERY, "the `next` of the page before"),

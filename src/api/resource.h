@@ -215,7 +215,7 @@ struct wz_api_reservation {
 struct wz_api_usage {
 	struct wz_str key; /* a user, queue, state, model, day: what was asked to group by */
 	uint32_t jobs, completed, failed, cancelled;
-	int64_t device_us, cpu_us, waste_us; /* waste: device time held below 5 % use */
+	int64_t device_us, completed_device_us, cpu_us, waste_us; /* waste: device time held below 5 % use */
 	int64_t wait_p50_us, wait_p95_us;
 };
 
@@ -380,6 +380,7 @@ struct wz_api_job_query {
 	uint64_t array; /* its tasks alone; indices: these of them */
 	struct wz_str indices, label; /* label: NAME=VALUE or NAME */
 	bool all; /* ended ones too */
+	bool newest; /* first; `after` is then a cursor downwards */
 	int64_t since_us, until_us; /* of the end, for ended ones */
 	uint64_t after; /* cursor: the `next` of the page before */
 	uint32_t limit; /* 0: no limit but the server's */

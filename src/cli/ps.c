@@ -52,28 +52,6 @@ static void row(struct wz_table *t, const json_t *j)
 	wz_table_add(t, text.len ? text : reason);
 }
 
-/* Escapes what may not stand in a query. */
-static void query(struct wz_buf *b, const char *key, struct wz_str v)
-{
-	static const char hex[] = "0123456789ABCDEF";
-	if (!v.len)
-		return;
-	wz_buf_addc(b, '&');
-	wz_buf_addz(b, key);
-	wz_buf_addc(b, '=');
-	for (size_t i = 0; i < v.len; i++) {
-		unsigned char c = (unsigned char)v.ptr[i];
-		if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-		        c == ',' || c == '.') {
-			wz_buf_addc(b, (char)c);
-		} else {
-			wz_buf_addc(b, '%');
-			wz_buf_addc(b, hex[c >> 4]);
-			wz_buf_addc(b, hex[c & 15]);
-		}
-	}
-}
-
 /* Rows of one page; its cursor, 0 at the end. */
 static int page(struct wz_daemon *d, struct wz_buf *path, bool raw, struct wz_table *t, uint64_t *ret_next)
 {
@@ -99,15 +77,15 @@ static int pages(struct wz_daemon *d, const struct args *a, uint64_t limit, stru
 		wz_buf_addz(&path, "&limit=");
 		wz_buf_add_u64(&path, limit);
 	}
-	query(&path, "user", a->user);
-	query(&path, "state", a->state);
+	wz_daemon_query(&path, "user", a->user);
+	wz_daemon_query(&path, "state", a->state);
 	int code = page(d, &path, a->json, t, &next);
 	*ret_more = next != 0;
 	if (code == 0 && next && !a->state.len && !a->json) {
 		wz_buf_clear(&path);
 		wz_buf_addz(&path, "/v1/jobs?state=active&after=");
 		wz_buf_add_u64(&path, next);
-		query(&path, "user", a->user);
+		wz_daemon_query(&path, "user", a->user);
 		code = page(d, &path, false, t, &next);
 	}
 	wz_buf_release(&path);
@@ -181,10 +159,42 @@ static void line(struct wz_buf *b, const char *name, const json_t *v)
 	wz_buf_addc(b, '\n');
 }
 
+/* Earlier attempts, one a line: how each ended. */
+static int attempts(struct wz_daemon *d, uint64_t job, struct wz_buf *out)
+{
+	char path[64];
+	json_t *root = NULL, *a;
+	size_t i;
+	(void)snprintf(path, sizeof path, "/v1/jobs/%llu/attempts", (unsigned long long)job);
+	int code = wz_daemon_get(d, path, false, &root);
+	json_array_foreach(json_object_get(root, "attempts"), i, a)
+	{
+		const json_t *task = json_array_get(json_object_get(a, "tasks"), 0);
+		int64_t start = wz_daemon_int(a, "start_us"), end = wz_daemon_int(a, "end_us");
+		struct wz_str node = wz_daemon_text(task, "node");
+		if (!end)
+			continue;
+		wz_buf_addz(out, "attempt ");
+		wz_buf_add_i64(out, wz_daemon_int(a, "attempt"));
+		wz_buf_addz(out, "  ");
+		wz_buf_add(out, wz_tr(wz_daemon_text(a, "state")));
+		wz_buf_addz(out, "  ");
+		wz_buf_add(out, node);
+		if (start) {
+			wz_buf_addz(out, "  ");
+			wz_duration_format(out, (uint64_t)(end - start) / 1000000 * 1000000);
+		}
+		wz_buf_addc(out, '\n');
+	}
+	json_decref(root);
+	return code;
+}
+
 static int show_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
 {
 	static const char *const plain[] = {"id", "name", "user", "state", "reason", "reason_text", "priority",
-	        "profile", "queue", "attempt", "exit_code", "exit_signal", "argv", "cwd", "comment"};
+	        "profile", "queue", "attempt", "restarts", "progress_milli", "exit_code", "exit_signal", "argv",
+	        "cwd", "comment"};
 	static const char *const of_task[] = {"state", "node", "devices", "pid", "exit_code", "exit_signal"};
 	struct show_args a = {.json = false};
 	struct wz_daemon d;
@@ -216,6 +226,8 @@ static int show_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char *
 				line(&cli->out, of_task[i], json_object_get(t, of_task[i]));
 			}
 		}
+		if (wz_daemon_int(j, "attempt") > 1)
+			code = attempts(&d, job, &cli->out);
 		json_decref(j);
 	}
 	wz_daemon_close(&d);

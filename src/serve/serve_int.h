@@ -22,6 +22,7 @@
 struct touched {
 	uint64_t job;
 	uint32_t end; /* how the job ends when it is gone from the core */
+	bool gone; /* the core said so, and how: `end` stands */
 	bool exited; /* exit_code and exit_signal are news */
 	bool started; /* a task of it was seen alive */
 	int64_t exit_code, exit_signal, started_us;
@@ -186,9 +187,27 @@ struct wz_str node_name(const struct serve *s, uint32_t node);
 /* start.c */
 uint32_t node_find(const struct serve *s, struct wz_str name); /* WZ_ID_NONE; link.c */
 
-void enact(struct serve *s, const struct wz_effect *e);
+void start_task(struct serve *s, const struct wz_effect *e);
 void log_path(const struct serve *s, uint64_t job, uint32_t task, uint32_t attempt, struct wz_buf *b);
 const char *end_word(int64_t end);
+
+/* effects.c */
+void enact(struct serve *s, const struct wz_effect *e);
+bool effect_leaves(uint32_t kind); /* the process: there is something to do about it */
+const char *effect_what(uint32_t kind); /* for the events stream */
+void effect_answer(struct serve *s, uint64_t effect, uint64_t job, bool confirmed);
+void effect_frozen(struct serve *s, uint64_t job, uint32_t task, bool frozen); /* a task was seen so */
+void effect_checkpoint(struct serve *s, uint64_t job, uint32_t task); /* a checkpoint of it is complete */
+void effect_report(struct serve *s, const struct wz_wire_report *r);
+void op_job_report(void *ctx, struct wz_api_call *c, const struct wz_api_job_report *rq);
+
+/* control.c */
+void op_job_requeue(void *ctx, struct wz_api_call *c, const struct wz_api_job_hold *rq);
+void op_job_suspend(void *ctx, struct wz_api_call *c, const struct wz_api_job_ref *rq);
+void op_job_resume(void *ctx, struct wz_api_call *c, const struct wz_api_job_ref *rq);
+
+/* report.c */
+void op_usage(void *ctx, struct wz_api_call *c, const struct wz_api_usage_query *rq);
 
 /* telemetry.c */
 void telemetry(struct serve *s, const struct wz_wire_telemetry *t);

@@ -33,6 +33,16 @@ int32_t api_state(const struct wz_job_row *r)
 	}
 }
 
+/* As the core sees it now: a job that is frozen runs, by its row. */
+static int32_t state_now(struct serve *s, const struct wz_job_row *r)
+{
+	struct wz_job_info info;
+	int32_t state = api_state(r);
+	if (state == WZ_STATE_RUNNING && wz_core_job(s->core, (uint64_t)r->job, &info) == 0 && info.suspended)
+		return WZ_STATE_SUSPENDED;
+	return state;
+}
+
 /* ---- jobs ---- */
 
 struct showing {
@@ -47,6 +57,22 @@ struct showing {
 	bool found, more;
 };
 
+/* How far it is: the task that is least far, the checkpoint that all have. */
+static void work_of(struct serve *s, const struct wz_job_info *info, struct wz_api_job *j)
+{
+	struct wz_task_work w;
+	bool first = true;
+	for (uint32_t t = 0; info->tasks_placed && t < info->task_numbers; t++) {
+		if (wz_core_task_work(s->core, info->job, t, &w) < 0)
+			continue;
+		if (first || w.progress_milli < j->progress_milli)
+			j->progress_milli = w.progress_milli;
+		if (first || (int64_t)w.checkpoint_us < j->checkpoint_us)
+			j->checkpoint_us = (int64_t)w.checkpoint_us;
+		first = false;
+	}
+}
+
 /* Fills what a row says; views are of the row. */
 static void job_of_row(struct serve *s, const struct wz_job_row *r, struct wz_api_job *j)
 {
@@ -58,7 +84,7 @@ static void job_of_row(struct serve *s, const struct wz_job_row *r, struct wz_ap
 	        .user = r->user,
 	        .queue = r->queue,
 	        .uid = r->uid,
-	        .state = api_state(r),
+	        .state = state_now(s, r),
 	        .priority = (int32_t)r->priority,
 	        .profile = r->profile,
 	        .tasks_min = 1,
@@ -80,6 +106,7 @@ static void job_of_row(struct serve *s, const struct wz_job_row *r, struct wz_ap
 		j->reason_text = r->reason;
 	} else if (wz_core_job(s->core, (uint64_t)r->job, &info) == 0) {
 		j->tasks_running = info.tasks_placed;
+		work_of(s, &info, j);
 		if (r->state == WZ_ROW_WAITING && info.reason != WZ_REASON_NONE) {
 			j->reason = wz_str(wz_reason_word(info.reason));
 			j->reason_text = wz_str(wz_reason_text(info.reason));
@@ -87,13 +114,41 @@ static void job_of_row(struct serve *s, const struct wz_job_row *r, struct wz_ap
 	}
 }
 
+/* Ended within the time asked for; what has not ended is in every window that has no end. */
+static bool in_window(const struct wz_api_job_query *q, const struct wz_job_row *r)
+{
+	if (r->state != WZ_ROW_ENDED)
+		return !q->until_us;
+	return r->ended_us >= q->since_us && (!q->until_us || r->ended_us < q->until_us);
+}
+
+struct seeking {
+	struct wz_str node;
+	bool found;
+};
+
+static int on_node(void *ctx, const struct wz_attempt_row *r)
+{
+	struct seeking *k = ctx;
+	k->found = wz_str_eq(r->node, k->node);
+	return k->found;
+}
+
+static bool was_on(struct serve *s, const struct wz_job_row *r, struct wz_str node)
+{
+	struct seeking k = {node, false};
+	return wz_store_attempts(s->store, (uint64_t)r->job, on_node, &k, NULL) >= 0 && k.found;
+}
+
 static int list_row(void *ctx, const struct wz_job_row *r)
 {
 	struct showing *x = ctx;
 	struct wz_api_job j;
-	if (x->words && !(x->words >> api_state(r) & 1))
+	if (x->words && !(x->words >> state_now(x->s, r) & 1))
 		return 0;
 	if (x->q->name.len && !wz_str_eq(x->q->name, r->name))
+		return 0;
+	if (!in_window(x->q, r) || (x->q->node.len && !was_on(x->s, r, x->q->node)))
 		return 0;
 	if (x->n == x->limit) {
 		x->more = true;
@@ -136,10 +191,10 @@ void op_job_list(void *ctx, struct wz_api_call *c, const struct wz_api_job_query
 	struct wz_job_query q = {
 	        .user = rq->user, .queue = rq->queue, .after = rq->after, .limit = UINT32_MAX, .brief = true};
 	struct wz_err err;
-	int rc = rq->node.len || rq->since_us || rq->until_us
-	                 ? wz_err_set(&err, -EOPNOTSUPP, "NotSupported",
-	                           WZ_STR("node, since_us and until_us cannot be asked for yet"))
-	                 : words_of(rq, &x.words, &err);
+	int rc = words_of(rq, &x.words, &err);
+	q.newest_first = rq->newest;
+	if (x.words && !(x.words & ~ENDED_WORDS)) /* else what began before and lives on belongs to it */
+		q.since_us = rq->since_us > 0 ? (uint64_t)rq->since_us : 0;
 	if (rc == 0 && x.words && !(x.words & ENDED_WORDS)) /* by the index of open jobs */
 		q.states = ~(1u << WZ_ROW_ENDED) & 0x3f;
 	if (rc == 0 && rq->ids.n == 0)
