@@ -374,7 +374,7 @@ void serve_deadline(void *ctx)
 }
 
 #define STARTS_EVERY_US 10000000
-#define STARTS_WORK (1u << 22) /* some tens of milliseconds at most */
+#define STARTS_WORK (1u << 20) /* milliseconds on a machine */
 
 /* When the first waiting jobs will start: told by `wz why`, and judged by the metrics when they have. */
 static void plan_starts(struct serve *s)
