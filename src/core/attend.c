@@ -72,7 +72,8 @@ int wz_attend_serve(struct wz_core *c, struct wz_attention *a, int64_t broken_fr
 
 	for (; r == 0 && a->broken < a->n && c->jobs.job[a->slot[a->broken]].priority >= broken_from; a->broken++)
 		r = place_more(c, a, a->slot[a->broken], true, budget, plan, rng);
-	for (; r == 0 && a->growing < a->n && c->jobs.job[a->slot[a->growing]].priority > growing_above; a->growing++)
+	for (; r == 0 && a->growing < a->n && c->jobs.job[a->slot[a->growing]].priority > growing_above;
+	        a->growing++)
 		r = place_more(c, a, a->slot[a->growing], false, budget, plan, rng);
 	return r;
 }

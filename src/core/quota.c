@@ -254,8 +254,8 @@ static int64_t least_price(const struct wz_core *c, uint32_t queue, const struct
 }
 
 /* The least that the tasks which it still needs take together, wherever they are placed. */
-static void least_of_set(
-        const struct wz_core *c, const struct wz_job *j, const struct wz_shape *s, uint32_t more, struct wz_charge *ret)
+static void least_of_set(const struct wz_core *c, const struct wz_job *j, const struct wz_shape *s, uint32_t more,
+        struct wz_charge *ret)
 {
 	struct devices d = {.gpu = s->count ? wz_shape_gpu_milli(s) : s->cu_milli || s->dev_mem_total};
 

@@ -17,18 +17,38 @@ enum { ZONE, NUM, RACK, NAME, NODE_KEYS };
 static const char *const node_key[] = {"zone", "num", "rack", "node"};
 enum op { IN, NOT_IN, EXISTS, ABSENT, GT, LT };
 
-struct expr { int key, value[2], n, number; enum op op; };
-struct sel { int n; struct expr e[2]; };
-struct term { int kind, topo, skew, min; bool soft; struct sel sel; }; /* kind: 0 near, 1 apart, 2 spread */
+struct expr {
+	int key, value[2], n, number;
+	enum op op;
+};
+struct sel {
+	int n;
+	struct expr e[2];
+};
+struct term {
+	int kind, topo, skew, min;
+	bool soft;
+	struct sel sel;
+}; /* kind: 0 near, 1 apart, 2 spread */
 struct ask {
 	int n_alt, n_term;
 	struct sel alt[2];
 	bool tolerates[2]; /* taint "t0", "t1" */
-	int port;          /* 0 none */
+	int port; /* 0 none */
 	struct term term[TERMS];
 };
-struct node { bool present; int key[NODE_KEYS]; bool taint[2]; };
-struct job { uint64_t number; bool live, waits; int label[TASK_KEYS]; struct ask ask; int node; };
+struct node {
+	bool present;
+	int key[NODE_KEYS];
+	bool taint[2];
+};
+struct job {
+	uint64_t number;
+	bool live, waits;
+	int label[TASK_KEYS];
+	struct ask ask;
+	int node;
+};
 
 struct town {
 	struct wz_rng rng;
@@ -51,7 +71,10 @@ struct town {
 		} \
 	} while (0)
 
-static int below(struct town *t, int n) { return (int)wz_rng_below(&t->rng, (uint64_t)n); }
+static int below(struct town *t, int n)
+{
+	return (int)wz_rng_below(&t->rng, (uint64_t)n);
+}
 
 /* ---- the checker ---- */
 
@@ -167,7 +190,8 @@ static bool others_allow(const struct town *t, const struct job *j, const struct
 		for (int k = 0; o->live && o->node >= 0 && k < o->ask.n_term; k++) {
 			const struct term *m = &o->ask.term[k];
 			int d = t->node[o->node].key[m->topo];
-			if (m->kind == 1 && !m->soft && d != NONE && d == n->key[m->topo] && selects(&m->sel, j->label))
+			if (m->kind == 1 && !m->soft && d != NONE && d == n->key[m->topo] &&
+			        selects(&m->sel, j->label))
 				return false;
 		}
 	}
@@ -205,8 +229,11 @@ static struct sel random_sel(struct town *t, int keys)
 {
 	struct sel s = {.n = below(t, 8) ? 1 + below(t, 2) : 0};
 	for (int i = 0; i < s.n; i++)
-		s.e[i] = (struct expr){.key = below(t, keys), .value = {below(t, 8), below(t, 8)}, .n = 1 + below(t, 2),
-		        .number = below(t, 4), .op = below(t, 3) ? IN : (enum op)below(t, 6)};
+		s.e[i] = (struct expr){.key = below(t, keys),
+		        .value = {below(t, 8), below(t, 8)},
+		        .n = 1 + below(t, 2),
+		        .number = below(t, 4),
+		        .op = below(t, 3) ? IN : (enum op)below(t, 6)};
 	for (int i = 0; i < s.n; i++)
 		if (keys == TASK_KEYS && s.e[i].op == IN && below(t, 4))
 			s.e[i].value[0] = s.e[i].key == APP ? below(t, 3) : 4 + below(t, 2);
@@ -274,13 +301,19 @@ static void put_ask(struct wz_buf *b, const struct ask *a)
 static void random_ask(struct town *t, struct ask *a)
 {
 	static const int topo[] = {ZONE, RACK, NAME};
-	*a = (struct ask){.n_alt = below(t, 3) ? 0 : 1 + below(t, 2), .n_term = below(t, 3) ? below(t, TERMS + 1) : 0,
-	        .tolerates = {below(t, 3) == 0, below(t, 3) == 0}, .port = below(t, 5) ? 0 : 80 + below(t, 2)};
+	*a = (struct ask){.n_alt = below(t, 3) ? 0 : 1 + below(t, 2),
+	        .n_term = below(t, 3) ? below(t, TERMS + 1) : 0,
+	        .tolerates = {below(t, 3) == 0, below(t, 3) == 0},
+	        .port = below(t, 5) ? 0 : 80 + below(t, 2)};
 	for (int i = 0; i < a->n_alt; i++)
 		a->alt[i] = random_sel(t, ZONE + 2);
 	for (int i = 0; i < a->n_term; i++)
-		a->term[i] = (struct term){.kind = below(t, 3), .topo = topo[below(t, 3)], .skew = 1 + below(t, 2),
-		        .min = 1 + below(t, 3), .soft = below(t, 5) == 0, .sel = random_sel(t, TASK_KEYS)};
+		a->term[i] = (struct term){.kind = below(t, 3),
+		        .topo = topo[below(t, 3)],
+		        .skew = 1 + below(t, 2),
+		        .min = 1 + below(t, 3),
+		        .soft = below(t, 5) == 0,
+		        .sel = random_sel(t, TASK_KEYS)};
 }
 
 /* ---- what happens ---- */
@@ -300,8 +333,10 @@ static void random_node(struct town *t, int at)
 	struct wz_taint taint[2];
 	uint32_t labels = 0, taints = 0;
 	char name[] = {'n', (char)('0' + at), 0};
-	*n = (struct node){.present = true, .key = {below(t, 4) ? below(t, 3) : NONE, below(t, 4) ? 3 + below(t, 5) : NONE,
-	        below(t, 4) ? 20 + below(t, 2) : NONE, 30 + at}, .taint = {below(t, 5) == 0, below(t, 5) == 0}};
+	*n = (struct node){.present = true,
+	        .key = {below(t, 4) ? below(t, 3) : NONE, below(t, 4) ? 3 + below(t, 5) : NONE,
+	                below(t, 4) ? 20 + below(t, 2) : NONE, 30 + at},
+	        .taint = {below(t, 5) == 0, below(t, 5) == 0}};
 	for (int k = ZONE; k <= NUM; k++)
 		if (n->key[k] != NONE)
 			label[labels++] = (struct wz_label){wz_str(node_key[k]), wz_str(word[n->key[k]])};
@@ -309,9 +344,18 @@ static void random_node(struct town *t, int at)
 		taint[taints++] = (struct wz_taint){WZ_STR("t0"), WZ_STR("any"), 3};
 	if (n->taint[1])
 		taint[taints++] = (struct wz_taint){WZ_STR("t1"), WZ_STR("x"), 1};
-	both(t, &(struct wz_event){.kind = WZ_EV_NODE_JOINED, .u.node = {.node = {(uint32_t)at}, .name = wz_str(name),
-	        .rack = n->key[RACK] == NONE ? WZ_STR("") : n->key[RACK] == 20 ? WZ_STR("r0") : WZ_STR("r1"),
-	        .cpu_milli = 1000000, .mem_bytes = 1000 * GI, .n_labels = labels, .label = label, .n_taints = taints, .taint = taint}});
+	both(t, &(struct wz_event){.kind = WZ_EV_NODE_JOINED,
+	                .u.node = {.node = {(uint32_t)at},
+	                        .name = wz_str(name),
+	                        .rack = n->key[RACK] == NONE ? WZ_STR("")
+	                                : n->key[RACK] == 20 ? WZ_STR("r0")
+	                                                     : WZ_STR("r1"),
+	                        .cpu_milli = 1000000,
+	                        .mem_bytes = 1000 * GI,
+	                        .n_labels = labels,
+	                        .label = label,
+	                        .n_taints = taints,
+	                        .taint = taint}});
 }
 
 static void random_submit(struct town *t)
@@ -327,7 +371,10 @@ static void random_submit(struct town *t)
 			j = &t->job[i];
 	if (!j)
 		return;
-	*j = (struct job){.number = ++t->next, .live = true, .waits = true, .node = -1,
+	*j = (struct job){.number = ++t->next,
+	        .live = true,
+	        .waits = true,
+	        .node = -1,
 	        .label = {below(t, 4) ? below(t, 3) : NONE, below(t, 4) ? 3 + below(t, 3) : NONE}};
 	random_ask(t, &j->ask);
 	for (int k = 0; k < TASK_KEYS; k++)
@@ -336,8 +383,12 @@ static void random_submit(struct town *t)
 	wz_buf_init_fixed(&b, text, sizeof text);
 	put_ask(&b, &j->ask);
 	tap_require(b.status == 0, "the text has room");
-	both(t, &(struct wz_event){.kind = WZ_EV_JOB_SUBMITTED, .u.submit = {.job = j->number, .profile = &p,
-	        .n_labels = labels, .label = label, .constraint = wz_buf_str(&b)}});
+	both(t, &(struct wz_event){.kind = WZ_EV_JOB_SUBMITTED,
+	                .u.submit = {.job = j->number,
+	                        .profile = &p,
+	                        .n_labels = labels,
+	                        .label = label,
+	                        .constraint = wz_buf_str(&b)}});
 }
 
 static void lose_jobs_of(struct town *t, int node)
@@ -367,8 +418,10 @@ static void random_event(struct town *t)
 	case 2:
 	case 3:
 		if (j->live && j->node >= 0) {
-			both(t, &(struct wz_event){.kind = WZ_EV_TASK_ENDED, .u.task = {.job = j->number,
-			        .attempt = info_of(&t->w, j->number).attempt, .end = WZ_END_COMPLETED}});
+			both(t, &(struct wz_event){.kind = WZ_EV_TASK_ENDED,
+			                .u.task = {.job = j->number,
+			                        .attempt = info_of(&t->w, j->number).attempt,
+			                        .end = WZ_END_COMPLETED}});
 			*j = (struct job){.node = -1};
 		} else if (j->live && below(t, 4) == 0) {
 			both(t, &(struct wz_event){.kind = WZ_EV_JOB_CANCELLED, .u.job.job = j->number});
@@ -417,9 +470,11 @@ static unsigned town_step(struct town *t)
 	for (uint32_t i = 0; i < t->w.plan.n && !t->failed; i++) {
 		const struct wz_effect *e = &t->w.plan.effect[i], *f = &t->plain.plan.effect[i];
 		struct job *j = job_of(t, e->job);
-		SAY(t, e->kind == f->kind && e->job == f->job && e->place.node.v == f->place.node.v, "the index changes no effect");
+		SAY(t, e->kind == f->kind && e->job == f->job && e->place.node.v == f->place.node.v,
+		        "the index changes no effect");
 		if (e->kind == WZ_EF_START && j) {
-			SAY(t, allowed(t, j, (int)e->place.node.v), "job %" PRIu64 " may go to node %u", e->job, e->place.node.v);
+			SAY(t, allowed(t, j, (int)e->place.node.v), "job %" PRIu64 " may go to node %u", e->job,
+			        e->place.node.v);
 			j->node = (int)e->place.node.v;
 			j->waits = false;
 			starts++;
