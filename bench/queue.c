@@ -21,7 +21,8 @@
 #define SIGMA 0.6
 #define LOAD 0.95
 #define BIG 1000000000ULL
-#define COMPARED 10u /* seeds that are run for a day, and again without promises; others until the large job starts */
+#define COMPARED \
+	10u /* seeds that are run for a day, and again without promises; others until the large job starts */
 
 static void *resize(void *ctx, void *p, size_t old, size_t n)
 {
@@ -279,7 +280,8 @@ int main(int argc, char **argv)
 			wait[n_wait++] = (double)(r.big_start - 6 * HOUR) / (double)HOUR;
 		at_once += r.big_start == 6 * HOUR;
 		if (s % 10 == 0)
-			(void)fprintf(stderr, "%u seeds: %u of %u by the latest, %u within\n", s, by_latest, asked, within);
+			(void)fprintf(stderr, "%u seeds: %u of %u by the latest, %u within\n", s, by_latest, asked,
+			        within);
 		if (!r.asked)
 			continue;
 		by_latest += r.big_start && r.big_start <= r.first.latest_us;
