@@ -15,7 +15,7 @@
 
 #include <unistd.h>
 
-#define BATCH_ROOM ((size_t)44 << 20) /* of one array in a batch */
+#define BATCH_ROOM ((size_t)112 << 20) /* of one array in a batch */
 #define DEPS_OF_TASKS_MAX 1000000u
 
 static void refuse(struct wz_api_call *c, int code, const char *reason, const char *text, const char *field)
@@ -276,7 +276,7 @@ static int check_room(struct submit *x, struct wz_str profile, struct wz_err *er
 		all += (size_t)x->count * 64 * x->rq->sweep.n;
 	if (x->many && all > BATCH_ROOM)
 		return wz_err_set(err, -E2BIG, "TooManyTasks",
-		        WZ_STR("the tasks take more than 44 MiB in all: fewer of them, or shorter lines"));
+		        WZ_STR("the tasks take more than 112 MiB in all: fewer of them, or shorter lines"));
 	if (x->s->batch.text.len + all > WZ_STORE_BATCH_MAX - ((size_t)2 << 20))
 		return wz_err_set(err, -EAGAIN, "StoreBusy", WZ_STR("too much is being written; try again"));
 	return x->deps && (uint64_t)x->deps->n * x->count > DEPS_OF_TASKS_MAX
