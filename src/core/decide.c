@@ -271,6 +271,8 @@ int wz_core_decide(struct wz_core *c, uint64_t budget, struct wz_plan *plan, str
 			r = place_waiting(c, budget, plan);
 		if (r == 0)
 			r = wz_recut_propose(c, plan);
+		if (r == 0)
+			r = wz_repack_propose(c, plan);
 		c->gate.slot = WZ_ID_NONE;
 		c->gate.on = c->future.on = false;
 		wz_ledger_end(c);
