@@ -85,6 +85,7 @@ static int apply_preempt(struct wz_core *c, const struct wz_effect *e, struct wz
 	r = take_off(c, e, task, err);
 	if (r < 0)
 		return r;
+	wz_evictions_count(c);
 	if (e->reason == 0) {
 		wz_task_give_up(c, task);
 		return 0;

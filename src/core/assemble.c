@@ -30,7 +30,7 @@ static uint64_t choose_devices(
 }
 
 /* Places the next task of the job on `node`. 0, or -ENOMEM. */
-static int place_task(
+int wz_assemble_on(
         struct wz_core *c, uint32_t slot, uint32_t index, uint32_t node, struct wz_plan *plan, struct wz_rng *rng)
 {
 	const struct wz_job *j = &c->jobs.job[slot];
@@ -72,7 +72,7 @@ bool wz_assemble_held(struct wz_core *c, uint32_t slot, struct wz_plan *plan, st
 		const struct wz_hold *h = &c->holds.h[i];
 		if (h->job != slot || wz_gate_eval(c, slot, h->place.node.v) == WZ_SCORE_NONE)
 			continue;
-		*ret_err = place_task(c, slot, placed++, h->place.node.v, plan, rng);
+		*ret_err = wz_assemble_on(c, slot, placed++, h->place.node.v, plan, rng);
 	}
 	if (placed >= j->tasks_min && *ret_err == 0)
 		return true;
@@ -100,7 +100,7 @@ static uint32_t fill_group(struct wz_core *c, uint32_t slot, const uint32_t *nod
 				best = i;
 		if (score[best] == WZ_SCORE_NONE)
 			break;
-		*ret_err = place_task(c, slot, placed, node[best], plan, rng);
+		*ret_err = wz_assemble_on(c, slot, placed, node[best], plan, rng);
 		if (*ret_err < 0)
 			break;
 		placed++;
@@ -146,7 +146,7 @@ enum wz_reason wz_assemble(struct wz_core *c, uint32_t slot, struct wz_plan *pla
 		uint32_t node = wz_gate_best(c, slot, rng);
 		if (node == WZ_ID_NONE)
 			break;
-		*ret_err = place_task(c, slot, placed, node, plan, rng);
+		*ret_err = wz_assemble_on(c, slot, placed, node, plan, rng);
 		if (*ret_err < 0)
 			break;
 		placed++;

@@ -162,7 +162,7 @@ static int check_holds(const struct wz_core *c, struct wz_err *err)
 		        (j->state != WZ_JOB_WAITING && j->state != WZ_JOB_STARTING &&
 		                !(j->state == WZ_JOB_ENDING && j->requeue)))
 			return broken(err, "I5", "room is held for a job that will not start, hold", h->id);
-		if (wz_hold_hurts(c, h->place.node.v))
+		if (wz_hold_hurts(c, h))
 			return broken(err, "I5", "held room is not to be had, hold", h->id);
 	}
 	return 0;

@@ -66,6 +66,7 @@ void wz_core_free(struct wz_core *c)
 		return;
 	mem = c->mem;
 	wz_index_release(c);
+	wz_evict_release(c);
 	wz_queues_release(c);
 	wz_reservations_release(c);
 	wz_future_release(c);
@@ -115,6 +116,8 @@ uint64_t wz_core_digest(const struct wz_core *c)
 	h = wz_hash_u64(h, c->now_us);
 	h = wz_hash_u64(h, c->step);
 	h = wz_hash_u64(h, c->next_effect);
+	if (c->evicted.n)
+		h = wz_hash_u64(wz_hash_u64(h, c->evicted.hour_us), c->evicted.n);
 	h = wz_hash_u64(h, wz_hash_u64(wz_hash_u64(c->pause.step, c->pause.seq), (uint32_t)c->pause.priority));
 	return wz_hash_u64(h, c->policy_hash);
 }

@@ -14,6 +14,7 @@
 /* Free figures of a node's devices as fit shows them, or sums over them. */
 struct wz_scratch { int32_t milli[WZ_NODE_DEVICES_MAX]; int64_t mem[WZ_NODE_DEVICES_MAX]; };
 #include "core/life_int.h"
+#include "core/evict_int.h"
 
 /* ---- jobs and tasks (job.c) ---- */
 
@@ -130,7 +131,8 @@ void wz_order_begin(struct wz_core *c, bool go_on);     /* cursors to the heads,
 uint32_t wz_order_next(struct wz_core *c);              /* class whose cursor job goes first, WZ_ID_NONE: none left */
 
 /* ---- ledger (ledger.c) ---- */
-struct wz_undo { uint32_t task; bool took, hold; struct wz_place place; }; /* hold: `task` is its index, it was lifted */
+/* hold: `task` is the index of one that was lifted. after: the task before it in the list of the node. */
+struct wz_undo { uint32_t task, after; bool took, hold; struct wz_place place; };
 struct wz_ledger {
 	struct wz_undo *undo;
 	uint32_t n_undo, undo_cap;
@@ -141,6 +143,9 @@ int wz_ledger_reserve(struct wz_core *c, uint32_t changes);  /* -ENOMEM: makes r
 void wz_ledger_take(struct wz_core *c, uint32_t task, const struct wz_place *p);
 void wz_ledger_give(struct wz_core *c, uint32_t task);
 bool wz_ledger_fits(const struct wz_core *c, const struct wz_place *p); /* would take() keep I1? */
+/* Adds (1) or takes away (-1) what the task holds in the free figures of its node, and nothing else: for a look that is
+ * taken back at once. */
+void wz_ledger_peek(struct wz_core *c, uint32_t task, int sign);
 void wz_ledger_lift(struct wz_core *c, uint32_t hold); /* in a transaction; room in the log was made */
 void wz_ledger_begin(struct wz_core *c);
 uint32_t wz_ledger_mark(const struct wz_core *c);
@@ -276,6 +281,9 @@ uint64_t wz_recut_hash(const struct wz_recut *r);
 enum wz_reason wz_assemble(struct wz_core *c, uint32_t slot, struct wz_plan *plan, struct wz_rng *rng, int *ret_err);
 /* Places the tasks of a job whose holds were just lifted on the nodes that were held, if all of its minimum fits there. */
 bool wz_assemble_held(struct wz_core *c, uint32_t slot, struct wz_plan *plan, struct wz_rng *rng, int *ret_err);
+/* Places task `index` of the job on the node, where it fits, and adds its START. -ENOMEM */
+int wz_assemble_on(struct wz_core *c, uint32_t slot, uint32_t index, uint32_t node, struct wz_plan *plan,
+                   struct wz_rng *rng);
 int wz_plan_add(struct wz_plan *p, const struct wz_effect *e);
 
 struct wz_core {
@@ -316,6 +324,8 @@ struct wz_core {
 	int64_t param[WZ_PARAM_COUNT_];
 	struct wz_ended *ended;    /* jobs that the last event or effect ended; room for all jobs */
 	uint32_t n_ended, ended_cap;
+	struct { uint64_t hour_us, n; } evicted; /* of the hour that began then */
+	struct wz_evict evict;     /* of one decide */
 	/* caches */
 	struct wz_ledger ledger;
 	struct wz_index index;

@@ -44,16 +44,20 @@ static void account(struct wz_core *c, const struct wz_task *t, int sign)
 	}
 }
 
-static void link_task(struct wz_core *c, uint32_t task)
+/* After another task of the node; WZ_ID_NONE: before all. */
+static void link_task(struct wz_core *c, uint32_t task, uint32_t after)
 {
 	struct wz_task *all = c->jobs.task, *t = &all[task];
 	struct wz_node *n = &c->model.node[t->node];
 
-	t->prev = WZ_ID_NONE;
-	t->next = n->head_task;
+	t->prev = after;
+	t->next = after == WZ_ID_NONE ? n->head_task : all[after].next;
 	if (t->next != WZ_ID_NONE)
 		all[t->next].prev = task;
-	n->head_task = task;
+	if (after == WZ_ID_NONE)
+		n->head_task = task;
+	else
+		all[after].next = task;
 	c->jobs.live_tasks++;
 }
 
@@ -70,12 +74,18 @@ static void unlink_task(struct wz_core *c, uint32_t task)
 	c->jobs.live_tasks--;
 }
 
+void wz_ledger_peek(struct wz_core *c, uint32_t task, int sign)
+{
+	account(c, &c->jobs.task[task], sign);
+}
+
 static void log_undo(struct wz_core *c, uint32_t task, bool took, const struct wz_place *p)
 {
 	if (!c->ledger.open)
 		return;
 	wz_check(c->ledger.n_undo < c->ledger.undo_cap);
-	c->ledger.undo[c->ledger.n_undo++] = (struct wz_undo){.task = task, .took = took, .place = *p};
+	c->ledger.undo[c->ledger.n_undo++] = (struct wz_undo){
+	        .task = task, .took = took, .after = c->jobs.task[task].prev, .place = *p};
 }
 
 static void lift(struct wz_core *c, uint32_t hold, bool up)
@@ -94,7 +104,8 @@ void wz_ledger_lift(struct wz_core *c, uint32_t hold)
 	lift(c, hold, true);
 }
 
-void wz_ledger_take(struct wz_core *c, uint32_t task, const struct wz_place *p)
+/* What was given up comes back to its place in the list of its node, of which NODE_LEFT makes something. */
+static void take(struct wz_core *c, uint32_t task, const struct wz_place *p, uint32_t after)
 {
 	struct wz_task *t = &c->jobs.task[task];
 
@@ -107,12 +118,17 @@ void wz_ledger_take(struct wz_core *c, uint32_t task, const struct wz_place *p)
 	t->dev_milli = p->dev_milli;
 	t->dev_mem = p->dev_mem;
 	account(c, t, -1);
-	link_task(c, task);
+	link_task(c, task, after);
 	wz_index_changed(c, p->node.v);
 	if (c->queues.n)
 		wz_queue_task(c, task, 1);
 	if (c->gate.on)
 		wz_gate_task(c, task, 1);
+}
+
+void wz_ledger_take(struct wz_core *c, uint32_t task, const struct wz_place *p)
+{
+	take(c, task, p, WZ_ID_NONE);
 }
 
 /* Does the node give out more than it has? Only facts can bring that about. What is held is not given out. */
@@ -161,7 +177,7 @@ void wz_ledger_give(struct wz_core *c, uint32_t task)
 	unlink_task(c, task);
 	t->node = WZ_ID_NONE;
 	t->devices = 0;
-	if (c->model.node[p.node.v].over)
+	if (c->model.node[p.node.v].over && !c->ledger.trial)
 		wz_ledger_observe(c, p.node.v);
 	wz_index_changed(c, p.node.v);
 }
@@ -212,7 +228,7 @@ void wz_ledger_rollback(struct wz_core *c, uint32_t mark)
 		else if (u->took)
 			wz_ledger_give(c, u->task);
 		else
-			wz_ledger_take(c, u->task, &u->place);
+			take(c, u->task, &u->place, u->after);
 	}
 	c->ledger.open = true;
 }

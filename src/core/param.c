@@ -14,6 +14,15 @@ const struct wz_param_row wz_params[WZ_PARAM_COUNT_] = {
         [WZ_PARAM_LAUNCH_FAILURES_MAX] = {"launch-failures-max", 10, 0, UINT32_MAX},
         [WZ_PARAM_PREEMPT_MARGIN_US] = {"preempt-margin-us", 30 * SECOND_US, SECOND_US, WEEK_US},
         [WZ_PARAM_FREEZE_TIMEOUT_US] = {"freeze-timeout-us", 30 * SECOND_US, SECOND_US, WEEK_US},
+        [WZ_PARAM_EVICT_JOBS] = {"evict-jobs", 16, 0, 65536},
+        [WZ_PARAM_EVICT_PER_HOUR] = {"evict-per-hour", 1000, 0, UINT32_MAX},
+        [WZ_PARAM_PREEMPT_MAX] = {"preempt-max", 10, 0, UINT32_MAX},
+        [WZ_PARAM_EVICT_WORK] = {"evict-work", 200000, 1, UINT32_MAX},
+        [WZ_PARAM_EVICT_HOLD_US] = {"evict-hold-us", 300 * SECOND_US, SECOND_US, WEEK_US},
+        [WZ_PARAM_EVICT_CHECKPOINT_US] = {"evict-checkpoint-us", 30 * SECOND_US, 0, WEEK_US},
+        [WZ_PARAM_EVICT_RESTART_US] = {"evict-restart-us", 60 * SECOND_US, 0, WEEK_US},
+        [WZ_PARAM_EVICT_WAIT_US] = {"evict-wait-us", 600 * SECOND_US, 0, WEEK_US},
+        [WZ_PARAM_EVICT_UNFAIR_US] = {"evict-unfair-us", 600 * SECOND_US, 0, WEEK_US},
 };
 
 uint64_t wz_param_hash(uint32_t param, int64_t value)

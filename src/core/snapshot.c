@@ -21,8 +21,8 @@
 
 #define MAGIC "WZCORE"
 /* 2: queues and reservations; 3: hard slices of cards; 4: parameters, holds, pauses after failed launches, suspension, the work
- * of tasks */
-#define VERSION 4u
+ * of tasks; 5: evictions of this hour */
+#define VERSION 5u
 #define BYTE_ORDER_MARK 0x01020304u /* of the policy state, which is opaque */
 
 struct io {
@@ -174,6 +174,7 @@ struct head {
 	bool facts_changed;
 	uint64_t pause_step, pause_seq;
 	int32_t pause_priority;
+	uint64_t evicted_hour, evicted;
 };
 
 static void io_head(struct io *x, struct head *h)
@@ -189,6 +190,10 @@ static void io_head(struct io *x, struct head *h)
 	io_u64(x, &h->pause_step);
 	io_u64(x, &h->pause_seq);
 	io_i32(x, &h->pause_priority, INT32_MIN, INT32_MAX);
+	if (x->version >= 5) {
+		io_u64(x, &h->evicted_hour);
+		io_u64(x, &h->evicted);
+	}
 	want(x, h->next_effect >= 1 && h->start_timeout && h->stop_timeout, "a counter is zero");
 }
 
@@ -782,7 +787,8 @@ int wz_core_export(const struct wz_core *c, struct wz_buf *b, struct wz_err *err
 	struct io x = {.out = b, .version = VERSION};
 	size_t begin = b->len, scratch = 2 * sizeof(uint32_t) * (c->jobs.n + 1ull);
 	struct head h = {c->seed, c->now_us, c->step, c->next_effect, c->start_timeout_us, c->stop_timeout_us,
-	        c->jobs.next_seq, c->facts_changed, c->pause.step, c->pause.seq, c->pause.priority};
+	        c->jobs.next_seq, c->facts_changed, c->pause.step, c->pause.seq, c->pause.priority, c->evicted.hour_us,
+	        c->evicted.n};
 	char text[WZ_POLICY_TEXT_MAX];
 	struct wz_str policy = policy_text(c, text), state = {c->policy_state, c->policy->state_size};
 	uint64_t digest = wz_core_digest(c), version = VERSION, rules = c->policy->version, mark = 0;
@@ -1469,6 +1475,8 @@ static void read_all(struct import *m, const struct wz_core_options *o)
 	c->pause.step = h.pause_step;
 	c->pause.seq = h.pause_seq;
 	c->pause.priority = h.pause_priority;
+	c->evicted.hour_us = h.evicted_hour;
+	c->evicted.n = h.evicted;
 	read_params(m);
 	if (ok(m))
 		read_catalogue(m);

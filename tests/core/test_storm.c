@@ -55,6 +55,7 @@ struct storm {
 	struct wz_model_id_list {
 		wz_model_id id;
 	} model[6];
+	uint64_t evictions;
 	bool failed;
 };
 
@@ -241,6 +242,8 @@ static void random_profile(struct storm *s, struct wz_profile *p)
 			unsigned lo = 1 + (unsigned)below(s, 4);
 			KEY("tasks=%u..%u", lo, lo + (unsigned)below(s, TASKS - lo + 1));
 		}
+		if (chance(s, 40))
+			KEY("preempt=%s", chance(s, 50) ? "movable" : "signal:USR1,grace:10s,ack:file");
 #undef KEY
 		if (wz_profile_parse(wz_str(text), wz_core_catalogue(s->core[MAIN]), &q, NULL) == 0) {
 			if (s->loud)
@@ -350,7 +353,20 @@ static void job_event(struct storm *s)
 	struct body_job *j = some_job(s, true);
 	struct wz_event e = {.u.job.job = j ? j->number : 1};
 	struct wz_profile p;
-	switch (below(s, 6)) {
+	switch (below(s, 9)) {
+	case 6:
+		e.kind = WZ_EV_JOB_REQUEUED;
+		break;
+	case 7:
+		e.kind = chance(s, 50) ? WZ_EV_JOB_SUSPENDED : WZ_EV_JOB_RESUMED;
+		break;
+	case 8:
+		e = (struct wz_event){.kind = WZ_EV_TASK_REPORTED,
+		        .u.report = {.job = e.u.job.job,
+		                .task = (uint32_t)below(s, TASKS),
+		                .progress_milli = (int64_t)below(s, 1000),
+		                .checkpoint_us = (int64_t)below(s, s->now + 5 * SECOND)}};
+		break;
 	case 0:
 	case 1:
 		e.kind = WZ_EV_JOB_CANCELLED;
@@ -434,6 +450,12 @@ static void enact(struct storm *s, const struct wz_effect *f)
 			apply(s, &e);
 		}
 		later(s, f->id, true);
+	} else if (f->kind == WZ_EF_SUSPEND || f->kind == WZ_EF_RESUME) {
+		later(s, f->id, chance(s, 90));
+	} else if (f->kind == WZ_EF_HOLD || f->kind == WZ_EF_UNHOLD) {
+		return;
+	} else if (f->kind == WZ_EF_PREEMPT && chance(s, 15)) {
+		return; /* deaf: it runs on */
 	} else if (chance(s, 8)) {
 		later(s, f->id, false); /* a stop that cannot be carried out now */
 	} else {
@@ -586,6 +608,29 @@ static void check_reasons(struct storm *s)
 	}
 }
 
+/* I5: who is moved aside said that it may be, and goes for somebody who goes first and has the room held. */
+static void check_evictions(struct storm *s)
+{
+	const struct wz_plan *p = &s->plan[MAIN];
+	struct wz_job_info info;
+	int32_t most = INT32_MIN;
+	for (uint32_t i = 0; i < p->n; i++)
+		if (p->effect[i].kind == WZ_EF_HOLD && wz_core_job(s->core[MAIN], p->effect[i].job, &info) == 0 &&
+		        info.state == WZ_JOB_WAITING && info.priority > most)
+			most = info.priority;
+	for (uint32_t i = 0; i < p->n; i++) {
+		const struct wz_effect *f = &p->effect[i];
+		const struct body_job *j = job_of(s, f->job);
+		if (f->kind != WZ_EF_PREEMPT || wz_core_job(s->core[MAIN], f->job, &info) < 0 ||
+		        info.state != WZ_JOB_RUNNING)
+			continue;
+		s->evictions++;
+		STORM_OK(s, info.priority < most, "I5: job %" PRIu64 " is moved aside for nobody above it", f->job);
+		STORM_OK(s, j && !j->foreign && f->reason != 0 ? f->reason == WZ_END_PREEMPTED : f->reason == 0,
+		        "I5: it waits again, or goes on without the task");
+	}
+}
+
 static void step(struct storm *s, bool final)
 {
 	uint64_t budget = final || chance(s, 70) ? 0 : 1 + below(s, 6);
@@ -597,10 +642,21 @@ static void step(struct storm *s, bool final)
 		decide(s, REPLAY, budget);
 	STORM_OK(s, same_plan(&s->plan[MAIN], &s->plan[PLAIN]), "the index changes a plan");
 	STORM_OK(s, !final || same_plan(&s->plan[MAIN], &s->plan[REPLAY]), "a restart changes a plan");
+	for (int k = MAIN; s->loud && final && k <= REPLAY; k += 2)
+		for (uint32_t i = 0; i < s->plan[k].n; i++)
+			printf("# core %d: effect %u job %" PRIu64 " task %u node %u reason %u\n", k,
+			        s->plan[k].effect[i].kind, s->plan[k].effect[i].job, s->plan[k].effect[i].task,
+			        s->plan[k].effect[i].place.node.v, s->plan[k].effect[i].reason);
+	check_evictions(s);
 	for (uint32_t i = 0; i < s->plan[MAIN].n && !s->failed; i++) {
 		const struct wz_effect *f = &s->plan[MAIN].effect[i];
 		if (f->kind == WZ_EF_START)
 			check_asked(s, f);
+		if (s->loud)
+			printf("# effect %" PRIu64 " kind %u job %" PRIu64 " task %u node %u devices %" PRIx64
+			       " milli %d cpu %" PRId64 " reason %u\n",
+			        f->id, f->kind, f->job, f->task, f->place.node.v, f->place.devices,
+			        f->place.dev_milli, f->place.cpu, f->reason);
 		for (int k = 0; k < CORES; k++)
 			STORM_OK(s, wz_core_apply_effect(s->core[k], f, NULL) == 0,
 			        "what was decided applies: effect of kind %u", f->kind);
@@ -627,6 +683,7 @@ static void check_books(struct storm *s)
 	int64_t held = 0, missing = 0, cpu = 0, cpu_missing = 0;
 	uint64_t tasks = 0, live = 0, waiting = 0;
 	struct wz_core_stats st;
+	uint32_t kept = 0;
 	for (unsigned i = 0; i < JOBS; i++) {
 		struct body_job *j = &s->job[i];
 		struct wz_job_info info;
@@ -663,6 +720,11 @@ static void check_books(struct storm *s)
 			missing += wz_device_milli(&m->dev[d]) - m->dev_milli[d];
 	}
 	wz_core_stats(c, &st);
+	for (struct wz_hold_info h; wz_core_hold(c, kept, &h) == 0; kept++) {
+		missing -= (int64_t)h.place.dev_milli * __builtin_popcountll(h.place.devices);
+		cpu_missing -= h.place.cpu;
+		STORM_OK(s, h.deadline_us != UINT64_MAX, "I3: a hold has a deadline");
+	}
 	STORM_OK(s, held == missing && (int64_t)st.gpu_milli_held == held,
 	        "tasks hold %" PRId64 " milli, devices miss %" PRId64 ", stats say %" PRId64, held, missing,
 	        (int64_t)st.gpu_milli_held);
@@ -769,12 +831,15 @@ static uint64_t number_from(const char *name, uint64_t otherwise)
 static void test_storm(void)
 {
 	static struct storm s;
-	uint64_t one = number_from("WZ_SEED", 0), n = number_from("WZ_STORMS", 300);
+	uint64_t one = number_from("WZ_SEED", 0), n = number_from("WZ_STORMS", 300), evictions = 0;
 	for (uint64_t seed = one ? one : 1; seed <= (one ? one : n); seed++) {
 		begin(&s, seed, one != 0);
 		live(&s);
+		evictions += s.evictions;
 		finish(&s);
 	}
+	printf("# %" PRIu64 " evictions\n", evictions);
+	tap_ok(one || evictions > n, "work is moved aside");
 }
 
 int main(void)
