@@ -216,7 +216,7 @@ static int check_sum(struct wz_core *c, struct wz_err *err)
 int wz_core_check(struct wz_core *c, struct wz_err *err)
 {
 	uint64_t waiting = 0;
-	uint32_t live = 0;
+	uint32_t live = 0, movable = 0;
 	int r;
 
 	for (uint32_t i = 0; i < c->model.n_nodes; i++) {
@@ -228,11 +228,14 @@ int wz_core_check(struct wz_core *c, struct wz_err *err)
 		if (!c->jobs.job[i].used)
 			continue;
 		live++;
+		movable += c->jobs.job[i].preempt.movable;
 		waiting += c->jobs.job[i].state == WZ_JOB_WAITING;
 		r = check_job(c, i, err);
 		if (r < 0)
 			return r;
 	}
+	if (movable != c->jobs.movable)
+		return broken(err, "I2", "jobs with a contract differ from a count,", movable);
 	if (live != c->jobs.live_jobs || waiting != c->order.waiting + c->n_backoff)
 		return broken(err, "I7", "live or waiting jobs differ from a count, waiting", waiting);
 	for (uint32_t i = 0; i < c->n_recut; i++)

@@ -84,10 +84,12 @@ struct wz_jobs {
 	uint64_t next_seq;
 	uint64_t live_tasks;       /* tasks that hold something */
 	uint32_t live_jobs;
+	uint32_t movable;          /* of the live jobs, those with a checkpoint contract */
 };
 
 int wz_jobs_add(struct wz_core *c, uint64_t number, uint32_t n_tasks, uint32_t *ret_slot); /* -ENOMEM; all or nothing */
 void wz_jobs_drop(struct wz_core *c, uint32_t slot);
+void wz_job_contract(struct wz_core *c, uint32_t slot, const struct wz_preempt *p); /* sets it */
 uint32_t wz_jobs_find(const struct wz_core *c, uint64_t number); /* WZ_ID_NONE */
 void wz_job_rehash(struct wz_core *c, uint32_t slot);  /* after any change of a job: keeps the digest */
 void wz_task_rehash(struct wz_core *c, uint32_t task);

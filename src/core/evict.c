@@ -263,8 +263,8 @@ static bool make_room(struct wz_core *c, uint32_t slot, struct wz_rng *rng, stru
 	if (*ret_err == 0)
 		*ret_err = propose_preempts(c, plan, &last);
 	if (*ret_err == 0)
-		*ret_err = propose_holds(
-		        c, slot, wz_usat_add(last, (uint64_t)c->param[WZ_PARAM_EVICT_HOLD_US]), plan);
+		*ret_err =
+		        propose_holds(c, slot, wz_usat_add(last, (uint64_t)c->param[WZ_PARAM_EVICT_HOLD_US]), plan);
 	return *ret_err == 0;
 }
 
@@ -286,12 +286,30 @@ int wz_evict_note(struct wz_core *c, uint32_t slot)
 	struct wz_evict *v = &c->evict;
 	int r;
 
-	if (c->param[WZ_PARAM_EVICT_JOBS] == 0)
+	if (c->param[WZ_PARAM_EVICT_JOBS] == 0 || c->jobs.movable == 0)
 		return 0;
 	r = wz_grow(&c->mem, &v->wait, &v->wait_cap, v->n_wait + 1, sizeof(*v->wait));
 	if (r == 0)
 		v->wait[v->n_wait++] = slot;
 	return r;
+}
+
+/* Is there anybody who waits above anybody who may go? A look at each job, before any of it is prepared. */
+static bool worth_it(const struct wz_core *c)
+{
+	const struct wz_evict *v = &c->evict;
+	int32_t most = INT32_MIN;
+
+	for (uint32_t i = 0; i < v->n_wait; i++)
+		if (c->jobs.job[v->wait[i]].priority > most)
+			most = c->jobs.job[v->wait[i]].priority;
+	for (uint32_t i = 0; i < c->jobs.n; i++) {
+		const struct wz_job *j = &c->jobs.job[i];
+		if (j->used && j->state == WZ_JOB_RUNNING && j->preempt.movable &&
+		        (c->queues.n || j->priority < most))
+			return true;
+	}
+	return false;
 }
 
 int wz_evict_propose(struct wz_core *c, struct wz_plan *plan)
@@ -301,7 +319,7 @@ int wz_evict_propose(struct wz_core *c, struct wz_plan *plan)
 	struct wz_rng rng;
 	int r = 0;
 
-	if (v->n_wait == 0)
+	if (v->n_wait == 0 || !worth_it(c))
 		return 0;
 	wz_rng_seed(&rng, wz_hash_u64(c->seed ^ 0xe71c7ULL, c->step));
 	r = prepare(c, &rng);

@@ -14,8 +14,8 @@
 
 #include <string.h>
 
-#define UNITS_MAX 64u      /* of one node: the cheapest */
-#define EXACT_UNITS 12u    /* so few: all sets */
+#define UNITS_MAX 64u /* of one node: the cheapest */
+#define EXACT_UNITS 12u /* so few: all sets */
 #define NODE_TESTS_MAX 4096u
 
 uint32_t wz_unit_tasks(const struct wz_core *c, const struct wz_unit *u, uint32_t *ret_first)
@@ -63,8 +63,9 @@ static uint32_t chosen_of(const struct wz_evict *v, uint32_t slot)
 
 struct here {
 	struct wz_core *c;
-	uint32_t slot, node;      /* the beneficiary; where */
+	uint32_t slot, node; /* the beneficiary; where */
 	uint32_t n;
+	uint64_t in; /* those that are added */
 	struct wz_unit unit[UNITS_MAX];
 	uint64_t cost[UNITS_MAX];
 	uint32_t devices[UNITS_MAX]; /* that it has here */
@@ -111,7 +112,8 @@ static void collect(struct here *h)
 
 	h->n = 0;
 	for (uint32_t t = c->model.node[h->node].head_task; t != WZ_ID_NONE; t = c->jobs.task[t].next) {
-		uint32_t slot = c->jobs.task[t].job, devices = (uint32_t)__builtin_popcountll(c->jobs.task[t].devices);
+		uint32_t slot = c->jobs.task[t].job,
+		         devices = (uint32_t)__builtin_popcountll(c->jobs.task[t].devices);
 		struct wz_candidate *k = candidate(c, slot, h->slot);
 		uint32_t left, given;
 		if (!k || c->jobs.task[t].state != WZ_TASK_RUNNING)
@@ -141,31 +143,47 @@ static uint64_t bound(const struct here *h)
 	if (s->special || enough >= s->count)
 		return h->cost[0];
 	for (uint32_t i = 0; i < h->n; i++) {
-		uint64_t each = h->devices[i] ? wz_umuldiv(h->cost[i], s->count - enough, h->devices[i]) : UINT64_MAX;
+		uint64_t each =
+		        h->devices[i] ? wz_umuldiv(h->cost[i], s->count - enough, h->devices[i]) : UINT64_MAX;
 		least = each < least ? each : least;
 	}
 	return least > h->cost[0] ? least : h->cost[0];
 }
 
-static void peek(struct here *h, uint32_t i, int sign)
+/* Is the task given up already, by itself? */
+static bool alone(const struct here *h, uint32_t task)
+{
+	for (uint64_t w = h->in; w; w &= w - 1)
+		if (h->unit[__builtin_ctzll(w)].task == task)
+			return true;
+	return false;
+}
+
+static void peek(const struct here *h, uint32_t i, int sign)
 {
 	struct wz_core *c = h->c;
 	uint32_t first, n = wz_unit_tasks(c, &h->unit[i], &first);
 
 	for (uint32_t k = 0; k < n; k++)
-		if (c->jobs.task[first + k].node == h->node)
+		if (c->jobs.task[first + k].node == h->node && (n == 1 || !alone(h, first + k)))
 			wz_ledger_peek(c, first + k, sign);
 }
 
 static int here_add(void *ctx, uint32_t i)
 {
-	peek(ctx, i, 1);
+	struct here *h = ctx;
+
+	peek(h, i, 1);
+	h->in |= 1ULL << i;
 	return 0;
 }
 
 static void here_drop(void *ctx, uint32_t i)
 {
-	peek(ctx, i, -1);
+	struct here *h = ctx;
+
+	h->in &= ~(1ULL << i);
+	peek(h, i, -1);
 }
 
 static bool here_fits(void *ctx)
@@ -179,21 +197,28 @@ static bool here_fits(void *ctx)
 	       WZ_REASON_NONE;
 }
 
-/* A job goes as a whole, or task by task as long as it can; never both. */
+/* A job gives up single tasks as long as it can go on without them. The whole of it may be added to them, so that adding
+ * more always gives more; what was found then goes without the single ones, which only cost. */
+static bool may_add(const struct wz_unit *unit, const uint32_t *left, uint64_t mask, uint32_t i)
+{
+	uint32_t singles = 0;
+
+	if (unit[i].task == WZ_ID_NONE)
+		return true;
+	for (; mask; mask &= mask - 1) {
+		const struct wz_unit *u = &unit[__builtin_ctzll(mask)];
+		if (u->slot == unit[i].slot && u->task == WZ_ID_NONE)
+			return false;
+		singles += u->slot == unit[i].slot;
+	}
+	return singles < left[i];
+}
+
 static bool here_may(void *ctx, uint64_t mask, uint32_t i)
 {
 	const struct here *h = ctx;
-	uint32_t singles = 0;
 
-	for (; mask; mask &= mask - 1) {
-		uint32_t k = (uint32_t)__builtin_ctzll(mask);
-		if (h->unit[k].slot != h->unit[i].slot)
-			continue;
-		if (h->unit[k].task == WZ_ID_NONE || h->unit[i].task == WZ_ID_NONE)
-			return false;
-		singles++;
-	}
-	return h->unit[i].task == WZ_ID_NONE || singles < h->left[i];
+	return may_add(h->unit, h->left, mask, i);
 }
 
 static uint64_t solve(struct here *h, uint64_t less_than, uint64_t *ret_mask)
@@ -400,17 +425,8 @@ static bool all_fits(void *ctx)
 static bool all_may(void *ctx, uint64_t mask, uint32_t i)
 {
 	const struct everywhere *a = ctx;
-	uint32_t singles = 0;
 
-	for (; mask; mask &= mask - 1) {
-		uint32_t k = (uint32_t)__builtin_ctzll(mask);
-		if (a->unit[k].slot != a->unit[i].slot)
-			continue;
-		if (a->unit[k].task == WZ_ID_NONE || a->unit[i].task == WZ_ID_NONE)
-			return false;
-		singles++;
-	}
-	return a->unit[i].task == WZ_ID_NONE || singles < a->left[i];
+	return may_add(a->unit, a->left, mask, i);
 }
 
 static bool list(struct everywhere *a, struct wz_unit u, uint32_t left)
@@ -513,9 +529,13 @@ static bool search_groups(struct wz_core *c, uint32_t slot, struct wz_rng *rng, 
 	const struct wz_model_state *m = &c->model;
 	const struct wz_job *j = &c->jobs.job[slot];
 	const struct wz_shape *s = &c->shapes.shape[j->shape];
-	bool together = j->tasks_max > 1 && !s->link_preferred && (s->link == WZ_LINK_RACK || s->link == WZ_LINK_NODE);
+	bool together =
+	        j->tasks_max > 1 && !s->link_preferred && (s->link == WZ_LINK_RACK || s->link == WZ_LINK_NODE);
 	bool racks = together && s->link == WZ_LINK_RACK;
-	uint32_t groups = !together ? 1 : racks ? m->n_racks : m->n_ranked, mark = wz_ledger_mark(c), winner = WZ_ID_NONE;
+	uint32_t groups = !together ? 1
+	                  : racks   ? m->n_racks
+	                            : m->n_ranked,
+	         mark = wz_ledger_mark(c), winner = WZ_ID_NONE;
 	uint64_t best = UINT64_MAX;
 
 	for (uint32_t g = 0; g <= groups && *ret_err == 0; g++) {

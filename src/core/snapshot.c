@@ -787,8 +787,8 @@ int wz_core_export(const struct wz_core *c, struct wz_buf *b, struct wz_err *err
 	struct io x = {.out = b, .version = VERSION};
 	size_t begin = b->len, scratch = 2 * sizeof(uint32_t) * (c->jobs.n + 1ull);
 	struct head h = {c->seed, c->now_us, c->step, c->next_effect, c->start_timeout_us, c->stop_timeout_us,
-	        c->jobs.next_seq, c->facts_changed, c->pause.step, c->pause.seq, c->pause.priority, c->evicted.hour_us,
-	        c->evicted.n};
+	        c->jobs.next_seq, c->facts_changed, c->pause.step, c->pause.seq, c->pause.priority,
+	        c->evicted.hour_us, c->evicted.n};
 	char text[WZ_POLICY_TEXT_MAX];
 	struct wz_str policy = policy_text(c, text), state = {c->policy_state, c->policy->state_size};
 	uint64_t digest = wz_core_digest(c), version = VERSION, rules = c->policy->version, mark = 0;
@@ -1186,6 +1186,7 @@ static void read_job(struct import *m, uint32_t at, uint64_t *last_seq)
 	r.class_id = class_id;
 	r.next = r.prev = WZ_ID_NONE;
 	r.done = extra.n_done;
+	c->jobs.movable += r.preempt.movable;
 	*j = r;
 	for (uint32_t i = 0; ok(m) && i < extra.n_done; i++) {
 		uint32_t t = 0;

@@ -631,6 +631,14 @@ static void check_evictions(struct storm *s)
 	}
 }
 
+static bool unholds(const struct wz_plan *p)
+{
+	for (uint32_t i = 0; i < p->n; i++)
+		if (p->effect[i].kind == WZ_EF_UNHOLD)
+			return true;
+	return false;
+}
+
 static void step(struct storm *s, bool final)
 {
 	uint64_t budget = final || chance(s, 70) ? 0 : 1 + below(s, 6);
@@ -666,7 +674,8 @@ static void step(struct storm *s, bool final)
 			check_place(s, &f->place);
 		compare(s, "an effect");
 	}
-	if (s->plan[MAIN].complete && !budget)
+	/* Holds that a plan gives up may be room for somebody whom it looked at before: at the next step. */
+	if (s->plan[MAIN].complete && !budget && !unholds(&s->plan[MAIN]))
 		check_reasons(s);
 	for (uint32_t i = 0; i < s->plan[MAIN].n && !s->failed; i++)
 		if (s->plan[MAIN].effect[i].kind == WZ_EF_START)
