@@ -9,6 +9,8 @@ static const struct wz_verb *const verbs[] = {
         &wz_verb_trace_convert,
         &wz_verb_trace_check,
         &wz_verb_trace_replay,
+        &wz_verb_trace_export,
+        &wz_verb_trace_verify,
         NULL,
 };
 

@@ -32,24 +32,6 @@ static int no_node(struct wz_err *err)
 
 /* ---- events about time and rules ---- */
 
-/* A profile comes from a parser or from a journal: what the code relies on is checked again. */
-static int check_profile(const struct wz_profile *p, struct wz_err *err)
-{
-	const uint64_t bytes_max = (uint64_t)WZ_BYTES_MAX;
-
-	if (!p || p->tasks_min < 1 || p->tasks_max < p->tasks_min || p->tasks_max > WZ_JOB_TASKS_MAX)
-		return wz_err_set(err, -EINVAL, "BadProfile", WZ_STR("a job needs 1 to 65536 tasks"));
-	if (p->gpus > WZ_NODE_DEVICES_MAX || p->share_milli >= WZ_WHOLE || (p->gpus && p->share_milli) ||
-	        p->gpu_mem_bytes > bytes_max || p->gpu_mem_total_bytes > bytes_max ||
-	        p->cu_milli > (uint64_t)WZ_CPU_MILLI_MAX || p->cpu_milli > (uint64_t)WZ_CPU_MILLI_MAX ||
-	        p->mem_bytes > bytes_max || p->n_types > WZ_PROFILE_TYPES_MAX || (unsigned)p->link > WZ_LINK_RACK ||
-	        p->free_pct > 100 ||
-	        (p->gpu_mig && p->gpu_mig != WZ_PARTITION_AUTO && !wz_partition_find(p->gpu_mig)) ||
-	        (unsigned)p->kind > WZ_KIND_SERVICE)
-		return wz_err_set(err, -EINVAL, "BadProfile", WZ_STR("the profile is out of range"));
-	return 0;
-}
-
 static int on_time(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
 {
 	(void)e, (void)err;
@@ -100,19 +82,19 @@ static int on_workload(struct wz_core *c, const struct wz_event *e, struct wz_er
 		return wz_err_set(err, -EINVAL, "BadWorkload",
 		        WZ_STR("a workload needs a profile and a weight for each shape"));
 	for (uint32_t i = 0; i < e->u.workload.n; i++)
-		if ((r = check_profile(&e->u.workload.profile[i], err)) < 0)
+		if ((r = wz_profile_check(&e->u.workload.profile[i], err)) < 0)
 			return r;
 	r = wz_grow(&c->mem, &d->stated, &d->stated_cap, e->u.workload.n, sizeof(*d->stated));
 
 	for (uint32_t i = 0; r == 0 && i < e->u.workload.n; i++) /* all shapes exist before anything changes */
-		r = wz_shape_register(c, &e->u.workload.profile[i], &id);
+		r = wz_shape_register(c, &e->u.workload.profile[i], 0, &id);
 	if (r < 0)
 		return wz_no_memory(err, r);
 	for (uint32_t i = 0; i < d->n_stated; i++)
 		c->sum -= wz_hash_u64(c->shape_hash[d->stated[i].shape] + i, d->stated[i].weight);
 	d->n_stated = e->u.workload.n;
 	for (uint32_t i = 0; i < d->n_stated; i++) {
-		r = wz_shape_register(c, &e->u.workload.profile[i], &id);
+		r = wz_shape_register(c, &e->u.workload.profile[i], 0, &id);
 		wz_check(r == 0);
 		d->stated[i].shape = id.v;
 		d->stated[i].weight = e->u.workload.weight[i];
@@ -152,9 +134,16 @@ static int on_node_joined(struct wz_core *c, const struct wz_event *e, struct wz
 		r = wz_grow(&c->mem, &c->model.node, &c->model.node_cap, node + 1, sizeof(*c->model.node));
 	if (r == 0)
 		r = wz_index_reserve(c);
+	if (r == 0 && node < WZ_NODES_MAX && e->u.node.n_labels <= WZ_NODE_LABELS_MAX &&
+	        (e->u.node.label || !e->u.node.n_labels))
+		r = wz_between_reserve_node(c, &e->u.node);
 	if (r < 0)
 		return wz_no_memory(err, r);
+	if (node < c->model.n_nodes)
+		wz_between_node_out(c, node);
 	r = wz_model_node_join(&c->model, &c->catalogue, &e->u.node, err);
+	if (node < c->model.n_nodes)
+		wz_between_node_in(c, node);
 	if (r < 0)
 		return r;
 	devices_changed(c, node);
@@ -174,6 +163,8 @@ static int on_node_left(struct wz_core *c, const struct wz_event *e, struct wz_e
 		wz_task_lose(c, t, WZ_END_NODE_LOST, true);
 		next = c->model.node[node].head_task;
 	}
+	wz_between_node_out(c, node);
+	wz_between_node_in(c, node);
 	wz_holds_recheck(c, node);
 	wz_node_rehash(c, node);
 	c->facts_changed = true;
@@ -245,7 +236,7 @@ int wz_job_reserve(struct wz_core *c, uint32_t n_tasks)
 
 static int check_submit(const struct wz_core *c, const struct wz_ev_submit *s, struct wz_err *err)
 {
-	int r = check_profile(s->profile, err);
+	int r = wz_profile_check(s->profile, err);
 
 	if (r < 0)
 		return r;
@@ -257,12 +248,15 @@ static int check_submit(const struct wz_core *c, const struct wz_ev_submit *s, s
 	return 0;
 }
 
+/* Demand is of shapes; what is asked of labels is no part of it. */
 static void count_demand(struct wz_core *c, wz_shape_id shape, uint32_t tasks)
 {
-	uint64_t *n = &c->demand.arrived[shape.v];
+	uint64_t *n;
 	struct wz_policy_ctx ctx = wz_ctx(c, NULL);
 	bool epoch;
 
+	shape.v = c->shapes.shape[shape.v].plain;
+	n = &c->demand.arrived[shape.v];
 	if (*n)
 		c->sum -= wz_hash_u64(c->shape_hash[shape.v] ^ 0xdeULL, *n);
 	epoch = wz_demand_add(&c->demand, shape, tasks);
@@ -279,7 +273,8 @@ static int on_submitted(struct wz_core *c, const struct wz_event *e, struct wz_e
 {
 	const struct wz_ev_submit *s = &e->u.submit;
 	uint32_t slot, class_id, user = WZ_ID_NONE, queue = WZ_ID_NONE, account = WZ_ID_NONE;
-	wz_shape_id shape;
+	const struct wz_set *set;
+	struct wz_job_asks f = {0};
 	struct wz_job *j;
 	int r = check_submit(c, s, err);
 
@@ -290,29 +285,39 @@ static int on_submitted(struct wz_core *c, const struct wz_event *e, struct wz_e
 	if (r < 0)
 		return wz_no_memory(err, r);
 	r = wz_queue_admit(c, &(struct wz_submit_rules){s->queue, user, s->priority, s->profile}, &account, err);
+	if (r == 0)
+		r = wz_gang_of_submit(c, s, &f, err);
 	if (r < 0)
 		return r;
-	r = wz_shape_register(c, s->profile, &shape);
+	r = wz_demand_reserve(&c->demand, c->shapes.n);
 	if (r == 0)
-		r = wz_demand_reserve(&c->demand, c->shapes.n);
-	if (r == 0)
-		r = wz_order_class(
-		        c, shape.v, s->profile->tasks_min, s->profile->tasks_max, s->priority, account, &class_id);
+		r = wz_order_class(c,
+		        &(struct wz_class){.shape = f.shape,
+		                .between = f.between,
+		                .gang = f.gang,
+		                .tasks_min = f.tasks_min,
+		                .tasks_max = f.tasks_max,
+		                .priority = s->priority,
+		                .account = account},
+		        &class_id);
 	if (r == 0 && s->queue.len)
 		r = wz_strtab_add(&c->model.names, s->queue, &queue);
 	if (r == 0)
-		r = wz_job_reserve(c, s->profile->tasks_max);
+		r = wz_job_reserve(c, f.n_tasks);
 	if (r == 0)
-		r = wz_jobs_add(c, s->job, s->profile->tasks_max, &slot);
+		r = wz_jobs_add(c, s->job, f.n_tasks, &slot);
 	if (r < 0)
 		return wz_no_memory(err, r);
 	j = &c->jobs.job[slot];
 	j->seq = ++c->jobs.next_seq;
 	j->submitted_us = c->now_us;
-	j->shape = shape.v;
+	j->shape = f.shape;
+	j->between = f.between;
+	j->gang = f.gang;
 	j->class_id = class_id;
-	j->tasks_min = s->profile->tasks_min;
-	j->tasks_max = s->profile->tasks_max;
+	j->tasks_min = f.tasks_min;
+	j->tasks_max = f.tasks_max;
+	j->n_tasks = f.n_tasks;
 	j->attempt = 1;
 	j->user = user;
 	j->queue = queue;
@@ -324,13 +329,19 @@ static int on_submitted(struct wz_core *c, const struct wz_event *e, struct wz_e
 	j->kind = (uint8_t)s->profile->kind;
 	wz_job_contract(c, slot, &s->profile->preempt);
 	j->time_limit_us = s->profile->time_us;
+	j->repair_us = s->profile->repair_us;
 	j->state = s->held ? WZ_JOB_HELD : WZ_JOB_WAITING;
 	if (c->queues.n)
 		wz_queue_job(c, slot, 1);
 	if (!s->held)
 		wz_order_add(c, slot);
+	wz_job_expect(c, slot, 1);
 	wz_job_rehash(c, slot);
-	count_demand(c, shape, j->tasks_max);
+	if (!j->gang)
+		count_demand(c, (wz_shape_id){j->shape}, j->tasks_max);
+	set = &c->gangs.set[c->gangs.gang[j->gang].first_set];
+	for (uint32_t i = 0; j->gang && i < c->gangs.gang[j->gang].n_sets; i++)
+		count_demand(c, (wz_shape_id){set[i].shape}, set[i].max);
 	return 0;
 }
 
@@ -348,21 +359,30 @@ static int on_edited(struct wz_core *c, const struct wz_event *e, struct wz_err 
 	if (j->state != WZ_JOB_WAITING && j->state != WZ_JOB_HELD)
 		return wz_err_set(
 		        err, -EINVAL, "NotWaiting", WZ_STR("only a job that has not started can be edited"));
-	if (e->u.edit.profile && (r = check_profile(e->u.edit.profile, err)) < 0)
+	if (e->u.edit.profile && (r = wz_profile_check(e->u.edit.profile, err)) < 0)
 		return r;
 	if (e->u.edit.profile &&
 	        (e->u.edit.profile->tasks_min != j->tasks_min || e->u.edit.profile->tasks_max != j->tasks_max))
-		return wz_err_set(err, -EINVAL, "BadEdit", WZ_STR("the number of tasks cannot be edited"));
+		return wz_err_set(err, -EINVAL, "BadEdit", WZ_STR("the number of tasks is changed by JOB_RESIZED"));
+	if (e->u.edit.profile && j->gang)
+		return wz_err_set(err, -EINVAL, "BadEdit", WZ_STR("sets of tasks cannot be edited"));
 	r = wz_queue_admit_edit(c, slot, e->u.edit.priority, e->u.edit.profile, err);
 	if (r < 0)
 		return r;
 	if (e->u.edit.profile)
-		r = wz_shape_register(c, e->u.edit.profile, &shape);
+		r = wz_shape_register(c, e->u.edit.profile, c->shapes.shape[j->shape].local, &shape);
 	if (r == 0)
 		r = wz_demand_reserve(&c->demand, c->shapes.n);
 	if (r == 0)
-		r = wz_order_class(
-		        c, shape.v, j->tasks_min, j->tasks_max, e->u.edit.priority, j->account, &class_id);
+		r = wz_order_class(c,
+		        &(struct wz_class){.shape = shape.v,
+		                .between = j->between,
+		                .gang = j->gang,
+		                .tasks_min = j->tasks_min,
+		                .tasks_max = j->tasks_max,
+		                .priority = e->u.edit.priority,
+		                .account = j->account},
+		        &class_id);
 	if (r < 0)
 		return wz_no_memory(err, r);
 	if (j->state == WZ_JOB_WAITING)
@@ -374,6 +394,7 @@ static int on_edited(struct wz_core *c, const struct wz_event *e, struct wz_err 
 	j->priority = e->u.edit.priority;
 	if (e->u.edit.profile) {
 		j->time_limit_us = e->u.edit.profile->time_us;
+		j->repair_us = e->u.edit.profile->repair_us;
 		j->kind = (uint8_t)e->u.edit.profile->kind;
 		wz_job_contract(c, slot, &e->u.edit.profile->preempt);
 	}
@@ -442,7 +463,7 @@ static int on_observed(struct wz_core *c, const struct wz_event *e, struct wz_er
 {
 	const struct wz_place *p = &e->u.observed.place;
 	struct wz_profile none;
-	uint32_t slot, class_id;
+	uint32_t slot, class_id, constraint = 0, labels = 0, between = 0;
 	wz_shape_id shape;
 	struct wz_job *j;
 	int r;
@@ -455,12 +476,25 @@ static int on_observed(struct wz_core *c, const struct wz_event *e, struct wz_er
 		return wz_err_set(err, -EINVAL, "BadPlace", WZ_STR("the observed work is out of range"));
 	if (wz_jobs_find(c, e->u.observed.job) != WZ_ID_NONE)
 		return wz_err_set(err, -EEXIST, "JobExists", WZ_STR("a live job has that number"));
+	r = wz_labels_register(c, e->u.observed.n_labels, e->u.observed.label, &labels, err);
+	if (r == 0)
+		r = wz_constraint_register(c, e->u.observed.constraint, &constraint, err);
+	if (r < 0)
+		return r;
 	wz_profile_init(&none);
-	r = wz_shape_register(c, &none, &shape);
+	r = wz_asked_register(c, c->between.constraint[constraint].n_term ? constraint : 0, labels, &between);
+	if (r == 0)
+		r = wz_shape_register(c, &none, constraint, &shape);
 	if (r == 0)
 		r = wz_demand_reserve(&c->demand, c->shapes.n);
 	if (r == 0)
-		r = wz_order_class(c, shape.v, 1, 1, 0, WZ_ID_NONE, &class_id);
+		r = wz_order_class(c,
+		        &(struct wz_class){.shape = shape.v,
+		                .between = between,
+		                .tasks_min = 1,
+		                .tasks_max = 1,
+		                .account = WZ_ID_NONE},
+		        &class_id);
 	if (r == 0)
 		r = wz_job_reserve(c, 1);
 	if (r == 0)
@@ -471,17 +505,35 @@ static int on_observed(struct wz_core *c, const struct wz_event *e, struct wz_er
 	j->seq = ++c->jobs.next_seq;
 	j->shape = shape.v;
 	j->class_id = class_id;
-	j->tasks_min = j->tasks_max = j->attempt = j->placed = j->running = 1;
+	j->between = between;
+	j->tasks_min = j->tasks_max = j->n_tasks = j->attempt = j->placed = j->running = j->told = 1;
 	j->state = WZ_JOB_RUNNING;
 	j->user = j->queue = WZ_ID_NONE;
 	c->jobs.task[j->first_task].state = WZ_TASK_RUNNING;
 	c->jobs.task[j->first_task].observed = 1;
+	c->jobs.task[j->first_task].attempt = 1;
+	wz_job_expect(c, slot, 1);
 	wz_ledger_take(c, j->first_task, p);
 	wz_ledger_observe(c, p->node.v);
 	wz_holds_recheck(c, p->node.v);
 	wz_task_rehash(c, j->first_task);
 	wz_job_rehash(c, slot);
 	return 0;
+}
+
+static int on_resized(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
+{
+	return wz_gang_resize(c, e, err);
+}
+
+static int on_budget_set(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
+{
+	return wz_budget_set(c, &e->u.budget, err);
+}
+
+static int on_budget_removed(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
+{
+	return wz_budget_remove(c, e->u.budget.name, err);
 }
 
 typedef int handler(struct wz_core *c, const struct wz_event *e, struct wz_err *err);
@@ -508,6 +560,7 @@ static handler *const handlers[] = {
         [WZ_EV_JOB_REQUEUED] = wz_on_requeued,
         [WZ_EV_JOB_SUSPENDED] = wz_on_suspended_resumed,
         [WZ_EV_JOB_RESUMED] = wz_on_suspended_resumed,
+        [WZ_EV_JOB_RESIZED] = on_resized,
         [WZ_EV_EFFECT_CONFIRMED] = wz_on_confirmed,
         [WZ_EV_EFFECT_REFUSED] = wz_on_refused,
         [WZ_EV_POLICY_SET] = on_policy,
@@ -521,6 +574,8 @@ static handler *const handlers[] = {
         [WZ_EV_SOLUTION] = on_carried,
         [WZ_EV_REPACK_ASKED] = on_carried,
         [WZ_EV_RULES_SET] = wz_on_rules,
+        [WZ_EV_DISRUPTION_BUDGET_SET] = on_budget_set,
+        [WZ_EV_DISRUPTION_BUDGET_REMOVED] = on_budget_removed,
 };
 
 int wz_core_apply(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
@@ -536,5 +591,7 @@ int wz_core_apply(struct wz_core *c, const struct wz_event *e, struct wz_err *er
 	r = handlers[e->kind](c, e, err);
 	if (r < 0)
 		c->now_us = before;
+	else if (c->watch.seen)
+		c->watch.seen(c->watch.ctx, c, e, NULL);
 	return r;
 }

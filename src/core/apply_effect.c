@@ -10,18 +10,27 @@ static int stale(struct wz_err *err)
 	return wz_err_set(err, -ESTALE, "Stale", WZ_STR("this effect was decided on another state"));
 }
 
+static bool may_start(const struct wz_core *c, const struct wz_job *j, const struct wz_effect *e)
+{
+	const struct wz_task *t;
+
+	if (!j || e->task >= j->n_tasks ||
+	        (j->state != WZ_JOB_WAITING && j->state != WZ_JOB_STARTING && j->state != WZ_JOB_RUNNING))
+		return false;
+	t = &c->jobs.task[j->first_task + e->task];
+	return t->state == WZ_TASK_NONE && e->attempt == wz_task_next_attempt(j, t) &&
+	       wz_job_live(j) < j->tasks_max && wz_ledger_fits(c, &e->place);
+}
+
 static int apply_start(struct wz_core *c, const struct wz_effect *e, struct wz_err *err)
 {
 	uint32_t slot = wz_jobs_find(c, e->job), task;
 	struct wz_job *j = slot == WZ_ID_NONE ? NULL : &c->jobs.job[slot];
 	int r;
 
-	if (!j || e->attempt != j->attempt || e->task >= j->tasks_max ||
-	        (j->state != WZ_JOB_WAITING && j->state != WZ_JOB_STARTING) || !wz_ledger_fits(c, &e->place))
+	if (!may_start(c, j, e))
 		return stale(err);
 	task = j->first_task + e->task;
-	if (c->jobs.task[task].state != WZ_TASK_NONE)
-		return stale(err);
 	r = wz_inflight_add(c, e->id, WZ_EF_START, task, e->deadline_us);
 	if (r < 0)
 		return wz_no_memory(err, r);
@@ -35,7 +44,25 @@ static int apply_start(struct wz_core *c, const struct wz_effect *e, struct wz_e
 	wz_ledger_take(c, task, &e->place);
 	c->jobs.task[task].state = WZ_TASK_ASSUMED;
 	c->jobs.task[task].effect = e->id;
+	c->jobs.task[task].attempt = e->attempt;
 	wz_task_rehash(c, task);
+	wz_job_mend(c, slot);
+	wz_job_rehash(c, slot);
+	return 0;
+}
+
+/* The job is told how many tasks it has; what is beyond, the highest numbers first, is given up. */
+static int apply_resize(struct wz_core *c, const struct wz_effect *e, struct wz_err *err)
+{
+	uint32_t slot = wz_jobs_find(c, e->job), t;
+	struct wz_job *j = slot == WZ_ID_NONE ? NULL : &c->jobs.job[slot];
+
+	if (!j || j->state != WZ_JOB_RUNNING || e->attempt != j->attempt || e->task > wz_job_live(j) ||
+	        (e->task < wz_job_live(j) && e->task < j->tasks_min))
+		return stale(err);
+	while ((t = wz_gang_surplus(c, j, e->task)) != WZ_ID_NONE)
+		wz_task_give_up(c, t);
+	j->told = wz_job_live(j);
 	wz_job_rehash(c, slot);
 	return 0;
 }
@@ -80,7 +107,7 @@ static int apply_preempt(struct wz_core *c, const struct wz_effect *e, struct wz
 		return take_off(c, e, task, err);
 	if (j->state != WZ_JOB_RUNNING || c->jobs.task[task].state != WZ_TASK_RUNNING || !j->preempt.movable ||
 	        c->jobs.task[task].observed || (e->reason != 0 && e->reason != WZ_END_PREEMPTED) ||
-	        (e->reason == 0 && j->placed - j->stopping + j->done <= j->tasks_min))
+	        (e->reason == 0 && !wz_job_enough(c, j, task, 1)))
 		return stale(err);
 	r = take_off(c, e, task, err);
 	if (r < 0)
@@ -113,7 +140,7 @@ static int apply_hold(struct wz_core *c, const struct wz_effect *e, struct wz_er
 	struct wz_hold before;
 	int r;
 
-	if (!j || e->attempt != j->attempt || e->task >= j->tasks_max || e->deadline_us == UINT64_MAX ||
+	if (!j || e->attempt != j->attempt || e->task >= j->n_tasks || e->deadline_us == UINT64_MAX ||
 	        (j->state != WZ_JOB_WAITING && !(j->state == WZ_JOB_ENDING && j->requeue)))
 		return stale(err);
 	r = wz_hold_reserve(c);
@@ -179,6 +206,7 @@ static applier *const appliers[] = {
         [WZ_EF_START] = apply_start,
         [WZ_EF_STOP] = apply_wanted,
         [WZ_EF_PREEMPT] = apply_preempt,
+        [WZ_EF_RESIZE] = apply_resize,
         [WZ_EF_SUSPEND] = apply_wanted,
         [WZ_EF_RESUME] = apply_wanted,
         [WZ_EF_CHECKPOINT] = apply_checkpoint,
@@ -203,5 +231,7 @@ int wz_core_apply_effect(struct wz_core *c, const struct wz_effect *e, struct wz
 	r = appliers[e->kind](c, e, err);
 	if (r == 0)
 		c->next_effect = e->id + 1;
+	if (r == 0 && c->watch.seen)
+		c->watch.seen(c->watch.ctx, c, NULL, e);
 	return r;
 }

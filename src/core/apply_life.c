@@ -43,7 +43,7 @@ int wz_on_task_reported(struct wz_core *c, const struct wz_event *e, struct wz_e
 	if (e->u.report.progress_milli < 0 || e->u.report.checkpoint_us < 0)
 		return wz_err_set(err, -EINVAL, "BadReport",
 		        WZ_STR("progress and the time of a checkpoint are not negative"));
-	if (!j || e->u.report.task >= j->tasks_max)
+	if (!j || e->u.report.task >= j->n_tasks)
 		return 0;
 	task = j->first_task + e->u.report.task;
 	t = &c->jobs.task[task];

@@ -119,16 +119,16 @@ static int check_job(struct wz_core *c, uint32_t slot, struct wz_err *err)
 
 	if (j->hash != wz_job_hash(c, slot))
 		return broken(err, "I2", "the digest's part differs from a rebuild for job", j->number);
-	for (uint32_t i = 0; i < j->tasks_max; i++) {
+	for (uint32_t i = 0; i < j->n_tasks; i++) {
 		const struct wz_task *t = &c->jobs.task[j->first_task + i];
 		if (t->hash != wz_task_hash(c, j->first_task + i))
 			return broken(
 			        err, "I2", "the digest's part differs from a rebuild for a task of job", j->number);
 		placed += t->node != WZ_ID_NONE;
 		running += t->state == WZ_TASK_RUNNING;
+		stopping += t->state == WZ_TASK_STOPPING;
 		if (t->state == WZ_TASK_ASSUMED && wz_inflight_find(c, t->effect) == WZ_ID_NONE)
 			return broken(err, "I3", "a start without a deadline for job", j->number);
-		stopping += t->state == WZ_TASK_STOPPING;
 		if ((wz_task_wants(c, j->first_task + i) != 0) != (t->want_at != 0) ||
 		        (t->want_at && c->wanted[t->want_at - 1] != j->first_task + i))
 			return broken(err, "I3", "an effect that nobody asks for, job", j->number);
@@ -141,7 +141,7 @@ static int check_job(struct wz_core *c, uint32_t slot, struct wz_err *err)
 		return broken(err, "I2", "task counts differ from a rebuild for job", j->number);
 	if ((j->state == WZ_JOB_WAITING || j->state == WZ_JOB_HELD) && placed)
 		return broken(err, "I7", "a waiting job holds something, job", j->number);
-	if (j->state == WZ_JOB_RUNNING && placed - stopping + j->done < j->tasks_min)
+	if (j->state == WZ_JOB_RUNNING && !j->below && !wz_job_enough(c, j, j->first_task, 0))
 		return broken(err, "I4", "a gang runs below its minimum, job", j->number);
 	if (j->state == WZ_JOB_ENDING && placed == 0)
 		return broken(err, "I3", "an ended job was not forgotten, job", j->number);
@@ -158,7 +158,7 @@ static int check_holds(const struct wz_core *c, struct wz_err *err)
 			return broken(err, "I2", "holds are out of order at", h->id);
 		if (wz_inflight_find(c, h->id) == WZ_ID_NONE)
 			return broken(err, "I3", "a hold without a deadline", h->id);
-		if (!j->used || h->task >= j->tasks_max || wz_hold_find(c, h->job, h->task) != i ||
+		if (!j->used || h->task >= j->n_tasks || wz_hold_find(c, h->job, h->task) != i ||
 		        (j->state != WZ_JOB_WAITING && j->state != WZ_JOB_STARTING &&
 		                !(j->state == WZ_JOB_ENDING && j->requeue)))
 			return broken(err, "I5", "room is held for a job that will not start, hold", h->id);
@@ -180,7 +180,7 @@ static int check_sum(struct wz_core *c, struct wz_err *err)
 		if (!j->used)
 			continue;
 		sum += j->hash;
-		for (uint32_t t = 0; t < j->tasks_max; t++)
+		for (uint32_t t = 0; t < j->n_tasks; t++)
 			sum += c->jobs.task[j->first_task + t].hash;
 	}
 	for (uint32_t i = 0; i < c->inflight.n_heap; i++)
@@ -210,6 +210,8 @@ static int check_sum(struct wz_core *c, struct wz_err *err)
 		sum += all - c->sum;
 		wz_class_set_reason(c, i, reason);
 	}
+	for (uint32_t i = 0; i < c->between.n_budgets; i++)
+		sum += wz_budget_hash(c, &c->between.budget[i]);
 	return sum == c->sum ? 0 : broken(err, "I2", "the digest differs from a rebuild, sum", sum);
 }
 

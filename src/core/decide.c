@@ -47,7 +47,7 @@ static int propose_wanted(struct wz_core *c, struct wz_plan *plan)
 		        .id = c->next_effect + plan->n,
 		        .job = j->number,
 		        .task = c->wanted[i] - j->first_task,
-		        .attempt = j->attempt,
+		        .attempt = t->attempt,
 		        .reason = kind == WZ_EF_STOP || kind == WZ_EF_PREEMPT ? j->end : 0,
 		        .deadline_us = deadline_of(c, j, kind)};
 		int r = wz_plan_add(plan, &e);
@@ -155,7 +155,10 @@ static bool promise_start(struct wz_core *c, struct wz_class *k, int *ret_err)
 	if (!c->future.on)
 		*ret_err = wz_future_begin(c, NULL, NULL);
 	if (*ret_err == 0)
-		*ret_err = wz_future_plan(c, k->cursor, wz_job_length(c, k->cursor), true, &start);
+		*ret_err = wz_future_plan(c,
+		        &(struct wz_ask){
+		                .slot = k->cursor, .length_us = wz_job_length(c, k->cursor), .promise = true},
+		        &start);
 	return *ret_err == 0;
 }
 
@@ -201,23 +204,34 @@ static bool worth_trying(const struct wz_core *c, const struct wz_class *k)
 
 static int place_waiting(struct wz_core *c, uint64_t budget, struct wz_plan *plan)
 {
+	struct wz_attention a = {.n = 0};
 	struct wz_rng rng;
 	uint32_t id;
+	int r = 0;
 
+	if (c->n_attention)
+		a = wz_attend_begin(c);
 	wz_rng_seed(&rng, wz_hash_u64(c->seed, c->step));
 	wz_order_begin(c, budget != 0);
-	while ((id = wz_order_next(c)) != WZ_ID_NONE) {
+	if (c->queues.n && a.n) /* the order is not one of priorities: broken gangs first, growth last */
+		r = wz_attend_serve(c, &a, INT64_MIN, INT64_MAX, budget, plan, &rng);
+	while (r == 0 && (id = wz_order_next(c)) != WZ_ID_NONE) {
 		struct wz_class *k = &c->order.cls[id];
 		enum wz_reason why;
 		bool try;
-		int r = 0;
 
 		if (c->jobs.job[k->cursor].planned) {
 			k->cursor = c->jobs.job[k->cursor].next;
 			continue;
 		}
-		if (budget && plan->work >= budget)
-			return propose_pause(c, k, plan);
+		if (a.n && c->queues.n == 0)
+			r = wz_attend_serve(c, &a, k->priority, k->priority, budget, plan, &rng);
+		if (r < 0)
+			return r;
+		if (budget && plan->work - a.work >= budget) {
+			r = propose_pause(c, k, plan);
+			return r < 0 ? r : wz_attend_resizes(c, &a, plan);
+		}
 		try = worth_trying(c, k);
 		why = try ? place_one(c, k->cursor, false, plan, &rng, &r) : (enum wz_reason)k->why;
 		if (r < 0)
@@ -228,10 +242,10 @@ static int place_waiting(struct wz_core *c, uint64_t budget, struct wz_plan *pla
 			continue;
 		}
 		r = hold_back(c, k, try, why, plan);
-		if (r < 0)
-			return r;
 	}
-	return 0;
+	if (r == 0 && a.n)
+		r = wz_attend_serve(c, &a, INT64_MIN, INT64_MIN, budget, plan, &rng);
+	return r < 0 || !a.n ? r : wz_attend_resizes(c, &a, plan);
 }
 
 int wz_core_decide(struct wz_core *c, uint64_t budget, struct wz_plan *plan, struct wz_err *err)
@@ -250,7 +264,7 @@ int wz_core_decide(struct wz_core *c, uint64_t budget, struct wz_plan *plan, str
 	if (r == 0) {
 		wz_ledger_begin(c);
 		wz_evict_begin(c);
-		r = wz_gate_begin(c);
+		r = wz_gate_begin(c, false);
 		if (r == 0 && c->holds.n)
 			r = place_held(c, true, plan);
 		if (r == 0)

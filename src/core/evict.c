@@ -80,7 +80,7 @@ void wz_evictions_count(struct wz_core *c)
 /* Does one more task of its shape fit anywhere now? */
 static bool fits_elsewhere(struct wz_core *c, const struct wz_job *j, struct wz_rng *rng)
 {
-	return j->tasks_max == 1 && wz_index_best(c, j->shape, rng) != WZ_ID_NONE;
+	return j->n_tasks == 1 && wz_index_best(c, j->shape, j->between, rng) != WZ_ID_NONE;
 }
 
 static int add_candidate(struct wz_core *c, uint32_t slot, struct wz_rng *rng)
@@ -95,8 +95,9 @@ static int add_candidate(struct wz_core *c, uint32_t slot, struct wz_rng *rng)
 	if (r < 0)
 		return r;
 	waits = !fits_elsewhere(c, j, rng);
-	k.spare = live + j->done > j->tasks_min ? live + j->done - j->tasks_min : 0;
-	for (uint32_t t = j->first_task; t < j->first_task + j->tasks_max; t++)
+	if (!j->gang && live + j->done > j->tasks_min) /* of several sets: only as a whole */
+		k.spare = live + j->done - j->tasks_min;
+	for (uint32_t t = j->first_task; t < j->first_task + j->n_tasks; t++)
 		if (c->jobs.task[t].state == WZ_TASK_RUNNING)
 			k.cost = wz_usat_add(k.cost, wz_evict_cost(c, t, true, waits));
 	v->cand[v->n_cand++] = k;
@@ -124,7 +125,7 @@ static int prepare(struct wz_core *c, struct wz_rng *rng)
 			continue;
 		if (j->state == WZ_JOB_RUNNING && j->preempt.movable)
 			r = add_candidate(c, i, rng);
-		for (uint32_t t = j->first_task; r == 0 && j->stopping && t < j->first_task + j->tasks_max; t++) {
+		for (uint32_t t = j->first_task; r == 0 && j->stopping && t < j->first_task + j->n_tasks; t++) {
 			if (c->jobs.task[t].state != WZ_TASK_STOPPING)
 				continue;
 			r = wz_grow(&c->mem, &v->leaving, &v->leaving_cap, v->n_leaving + 1, sizeof(*v->leaving));
@@ -173,12 +174,25 @@ static int propose_preempts(struct wz_core *c, struct wz_plan *plan, uint64_t *r
 			struct wz_effect e = effect(c, plan, WZ_EF_PREEMPT, u->slot, t - j->first_task, due);
 			if (c->jobs.task[t].state != WZ_TASK_RUNNING)
 				continue;
+			e.attempt = c->jobs.task[t].attempt;
 			e.reason = u->task == WZ_ID_NONE ? WZ_END_PREEMPTED : 0;
 			r = wz_plan_add(plan, &e);
 		}
 		v->evictions++;
 	}
 	return r;
+}
+
+/* Is the task one of its set's minimum? The plan starts tasks of a set in the order of their numbers. */
+static bool of_minimum(const struct wz_core *c, uint32_t slot, uint32_t task)
+{
+	struct wz_set one;
+	uint32_t n;
+	const struct wz_set *s = wz_job_sets(c, &c->jobs.job[slot], &one, &n);
+
+	while (task >= s->first + s->slots)
+		s++;
+	return task - s->first < s->min;
 }
 
 /* HOLD effects where the scratch plan would start tasks; of the beneficiary no more than its minimum. */
@@ -191,7 +205,7 @@ static int propose_holds(struct wz_core *c, uint32_t slot, uint64_t until, struc
 		uint32_t of = wz_jobs_find(c, s->effect[i].job);
 		struct wz_effect e = effect(c, plan, WZ_EF_HOLD, of, s->effect[i].task, until);
 		e.place = s->effect[i].place;
-		if (s->effect[i].kind == WZ_EF_START && (of != slot || e.task < c->jobs.job[slot].tasks_min))
+		if (s->effect[i].kind == WZ_EF_START && (of != slot || of_minimum(c, slot, e.task)))
 			r = wz_plan_add(plan, &e);
 	}
 	return r;
@@ -211,6 +225,22 @@ static bool assemble(struct wz_core *c, uint32_t slot, struct wz_rng *rng, int *
 	return wz_assemble(c, slot, &c->evict.starts, rng, ret_err) == WZ_REASON_NONE && *ret_err == 0;
 }
 
+/* May all that was chosen be stopped without breaking a disruption budget? */
+static bool budgets_allow(struct wz_core *c, int *ret_err)
+{
+	struct wz_evict *v = &c->evict;
+	uint32_t total = 0;
+
+	for (uint32_t i = 0; i < v->n_chosen && *ret_err == 0; i++) {
+		uint32_t first, n = wz_unit_tasks(c, &v->chosen[i], &first);
+		*ret_err = wz_grow(&c->mem, &v->going, &v->going_cap, total + n, sizeof(*v->going));
+		for (uint32_t t = first; *ret_err == 0 && t < first + n; t++)
+			if (c->jobs.task[t].state == WZ_TASK_RUNNING)
+				v->going[total++] = t;
+	}
+	return *ret_err == 0 && wz_budget_allows(c, v->going, total);
+}
+
 /* The proof: with those gone, each of which may be moved aside also when the ones before it are gone, the job assembles. */
 static bool prove(struct wz_core *c, uint32_t slot, struct wz_rng *rng, int *ret_err)
 {
@@ -221,6 +251,8 @@ static bool prove(struct wz_core *c, uint32_t slot, struct wz_rng *rng, int *ret
 			return false;
 		*ret_err = wz_unit_give(c, &v->chosen[i]);
 	}
+	if (*ret_err == 0 && c->between.n_budgets && !budgets_allow(c, ret_err))
+		return false;
 	v->starts.n = 0;
 	return *ret_err == 0 && assemble(c, slot, rng, ret_err);
 }
@@ -351,6 +383,7 @@ void wz_evict_release(struct wz_core *c)
 	wz_grow_free(mem, &v->leaving, &v->leaving_cap, sizeof(*v->leaving));
 	wz_grow_free(mem, &v->heap, &v->heap_cap, sizeof(*v->heap));
 	wz_grow_free(mem, &v->stamp, &v->stamp_cap, sizeof(*v->stamp));
+	wz_grow_free(mem, &v->going, &v->going_cap, sizeof(*v->going));
 	wz_grow_free(mem, &v->chosen, &v->chosen_cap, sizeof(*v->chosen));
 	if (v->starts.mem)
 		wz_plan_release(&v->starts);

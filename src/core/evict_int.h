@@ -45,6 +45,8 @@ struct wz_evict {
 	uint32_t stamp_cap;
 	struct wz_unit *chosen; /* for the beneficiary at hand */
 	uint32_t n_chosen, chosen_cap;
+	uint32_t *going;       /* tasks of what is chosen */
+	uint32_t going_cap;
 	struct wz_plan starts; /* where it would start, and where those who move would */
 	uint64_t work, work_max; /* nodes and sets looked at in this decide */
 	uint64_t evictions;    /* proposed by this decide */
@@ -73,6 +75,15 @@ void wz_evictions_count(struct wz_core *c);       /* one was applied */
 bool wz_evict_search(struct wz_core *c, uint32_t slot, struct wz_rng *rng, int *ret_err);
 /* Gives up what the unit holds, in the open transaction. -ENOMEM: nothing is given. */
 int wz_unit_give(struct wz_core *c, const struct wz_unit *u);
+/* The running job of that slot, if it may go for the beneficiary at hand; or NULL. */
+struct wz_candidate *wz_candidate_for(struct wz_core *c, uint32_t slot, uint32_t beneficiary);
+/* May unit i be given up in addition to those of the mask? left: of a single task, how many its job can give up. */
+bool wz_units_may(const struct wz_unit *unit, const uint32_t *left, uint64_t mask, uint32_t i);
+/* Room for all of the minimum on some nodes, one task after the other, for less than that. Appends to what is chosen, and
+ * changes the open transaction; the cost, or UINT64_MAX. (evict_node.c) */
+struct wz_node_list { const uint32_t *node; uint32_t n; };
+uint64_t wz_evict_fill(struct wz_core *c, uint32_t slot, struct wz_node_list nodes, uint64_t less_than,
+                       struct wz_rng *rng, int *ret_err);
 uint32_t wz_unit_tasks(const struct wz_core *c, const struct wz_unit *u, uint32_t *ret_first); /* a run of the pool */
 
 /* The cheapest cover: which of n <= 64 things, by cost from low to high, to add so that it fits; fits must not become

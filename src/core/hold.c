@@ -127,7 +127,7 @@ bool wz_hold_claims(const struct wz_core *c, const struct wz_place *p)
 
 bool wz_hold_fits(const struct wz_core *c, const struct wz_place *p)
 {
-	return p->node.v < c->model.n_nodes && WZ_NODE_USABLE(&c->model.node[p->node.v]) && wz_hold_claims(c, p);
+	return p->node.v < c->model.n_nodes && WZ_NODE_OPEN(&c->model.node[p->node.v]) && wz_hold_claims(c, p);
 }
 
 bool wz_hold_hurts(const struct wz_core *c, const struct wz_hold *h)

@@ -119,6 +119,8 @@ static void take(struct wz_core *c, uint32_t task, const struct wz_place *p, uin
 	t->dev_mem = p->dev_mem;
 	account(c, t, -1);
 	link_task(c, task, after);
+	if (c->between.n_tallies)
+		wz_between_count(c, task, 1);
 	wz_index_changed(c, p->node.v);
 	if (c->queues.n)
 		wz_queue_task(c, task, 1);
@@ -173,6 +175,8 @@ void wz_ledger_give(struct wz_core *c, uint32_t task)
 	if (c->queues.n)
 		wz_queue_task(c, task, -1);
 	log_undo(c, task, false, &p);
+	if (c->between.n_tallies)
+		wz_between_count(c, task, -1);
 	account(c, t, 1);
 	unlink_task(c, task);
 	t->node = WZ_ID_NONE;
@@ -190,7 +194,7 @@ bool wz_ledger_fits(const struct wz_core *c, const struct wz_place *p)
 	if (p->node.v >= m->n_nodes)
 		return false;
 	n = &m->node[p->node.v];
-	if (!WZ_NODE_USABLE(n) || n->cpu_free < p->cpu || n->mem_free < p->mem || n->tasks_free < 1 || p->cpu < 0 ||
+	if (!WZ_NODE_OPEN(n) || n->cpu_free < p->cpu || n->mem_free < p->mem || n->tasks_free < 1 || p->cpu < 0 ||
 	        p->mem < 0)
 		return false;
 	if (n->n_dev < 64 && p->devices >> n->n_dev)

@@ -39,7 +39,7 @@ uint32_t wz_task_named(const struct wz_core *c, uint64_t job, uint32_t task, uin
 	uint32_t slot = wz_jobs_find(c, job);
 	const struct wz_job *j = slot == WZ_ID_NONE ? NULL : &c->jobs.job[slot];
 
-	if (!j || task >= j->tasks_max || attempt != j->attempt ||
+	if (!j || task >= j->n_tasks || attempt != c->jobs.task[j->first_task + task].attempt ||
 	        c->jobs.task[j->first_task + task].node == WZ_ID_NONE)
 		return WZ_ID_NONE;
 	return j->first_task + task;
@@ -86,10 +86,15 @@ static uint64_t pause_us(const struct wz_core *c, uint32_t failures)
 static void finish_job(struct wz_core *c, uint32_t slot)
 {
 	struct wz_job *j = &c->jobs.job[slot];
+	uint32_t last = j->attempt;
 
 	wz_flight_drop(c, WZ_LIMIT_ID(j));
-	for (uint32_t i = 0; i < j->tasks_max; i++) {
-		c->jobs.task[j->first_task + i].state = WZ_TASK_NONE;
+	wz_flight_drop(c, WZ_REPAIR_ID(j));
+	for (uint32_t i = 0; i < j->n_tasks; i++) {
+		struct wz_task *t = &c->jobs.task[j->first_task + i];
+		last = t->attempt > last ? t->attempt : last;
+		t->state = WZ_TASK_NONE;
+		t->attempt = 0;
 		wz_task_rehash(c, j->first_task + i);
 	}
 	if (!j->requeue) {
@@ -102,8 +107,9 @@ static void finish_job(struct wz_core *c, uint32_t slot)
 	j->end = 0;
 	j->suspended = 0;
 	j->limit_left_us = 0;
-	j->attempt++;
+	j->attempt = last + 1;
 	j->placed = j->running = j->done = j->stopping = 0;
+	j->told = j->below = 0;
 	j->state = WZ_JOB_WAITING;
 	wz_job_enqueue(c, slot);
 	wz_job_rehash(c, slot);
@@ -135,6 +141,7 @@ void wz_job_end(struct wz_core *c, uint32_t slot, enum wz_end end, bool requeue)
 	} else {
 		wz_flight_drop(
 		        c, WZ_LIMIT_ID(j)); /* a limit on an attempt that is over must not undo its requeue */
+		wz_flight_drop(c, WZ_REPAIR_ID(j));
 		if (end == WZ_END_LAUNCH_FAILED && requeue) {
 			j->failures++;
 			requeue = most == 0 || j->failures < most;
@@ -145,7 +152,7 @@ void wz_job_end(struct wz_core *c, uint32_t slot, enum wz_end end, bool requeue)
 	}
 	if (!j->requeue)
 		wz_holds_drop_of(c, slot);
-	for (uint32_t i = 0; i < j->tasks_max; i++)
+	for (uint32_t i = 0; i < j->n_tasks; i++)
 		if (c->jobs.task[j->first_task + i].node != WZ_ID_NONE)
 			want_stop(c, j->first_task + i, warn);
 	wz_job_rehash(c, slot);
@@ -168,11 +175,48 @@ static void settle(struct wz_core *c, uint32_t slot)
 	j->state = WZ_JOB_RUNNING;
 	j->failures = 0;
 	j->not_before_us = 0;
+	j->told = wz_job_live(j); /* who starts is told with whom */
 	wz_holds_drop_of(c, slot); /* those of tasks that it started without */
-	if (j->placed + j->done >= j->tasks_min)
+	if (wz_job_enough(c, j, j->first_task, 0))
 		return;
 	wz_job_end(c, slot, WZ_END_LAUNCH_FAILED, true);
 	j->failures = 0; /* not the fault of its launch: no pause */
+}
+
+void wz_job_mend(struct wz_core *c, uint32_t slot)
+{
+	struct wz_job *j = &c->jobs.job[slot];
+
+	if (!j->below || !wz_job_enough(c, j, j->first_task, 0))
+		return;
+	wz_flight_drop(c, WZ_REPAIR_ID(j));
+	j->below = 0;
+	j->end = 0;
+}
+
+/* A gang falls below its minimum: true when its job waits for a replacement, until a deadline, instead of starting anew. */
+static bool await_repair(struct wz_core *c, uint32_t slot, enum wz_end end)
+{
+	struct wz_job *j = &c->jobs.job[slot];
+
+	if (!j->repair_us || j->state != WZ_JOB_RUNNING || j->placed - j->stopping < 2)
+		return false;
+	if (wz_inflight_find(c, WZ_REPAIR_ID(j)) != WZ_ID_NONE)
+		return true; /* the first loss set the deadline */
+	if (wz_inflight_add(
+	            c, WZ_REPAIR_ID(j), WZ_FLIGHT_REPAIR, j->first_task, wz_usat_add(c->now_us, j->repair_us)) < 0)
+		return false;
+	j->below = 1;
+	j->end = (uint8_t)end;
+	return true;
+}
+
+/* Does the job go on when this task is gone and is to be done again: with fewer, or for a while? */
+static bool goes_on(struct wz_core *c, uint32_t task, enum wz_end end)
+{
+	uint32_t slot = c->jobs.task[task].job;
+
+	return wz_job_enough(c, &c->jobs.job[slot], task, 1) || await_repair(c, slot, end);
 }
 
 void wz_task_release(struct wz_core *c, uint32_t task, bool done)
@@ -204,11 +248,10 @@ void wz_task_lose(struct wz_core *c, uint32_t task, enum wz_end end, bool requeu
 {
 	const struct wz_task *t = &c->jobs.task[task];
 	const struct wz_job *j = &c->jobs.job[t->job];
-	/* An elastic job goes on with fewer; a task that was given up before counts no more. */
-	bool enough = t->state == WZ_TASK_STOPPING || j->placed - j->stopping + j->done > j->tasks_min;
 
 	requeue = requeue && !t->observed; /* foreign work is not ours to start again */
-	if (j->state != WZ_JOB_ENDING && !(enough && (requeue || t->state == WZ_TASK_STOPPING)))
+	/* A task that was given up before counts no more. */
+	if (j->state != WZ_JOB_ENDING && t->state != WZ_TASK_STOPPING && !(requeue && goes_on(c, task, end)))
 		wz_job_end(c, t->job, end, requeue);
 	wz_task_release(c, task, false);
 }
@@ -248,7 +291,7 @@ static void rehash_tasks(struct wz_core *c, uint32_t slot)
 {
 	const struct wz_job *j = &c->jobs.job[slot];
 
-	for (uint32_t i = 0; i < j->tasks_max; i++)
+	for (uint32_t i = 0; i < j->n_tasks; i++)
 		wz_task_rehash(c, j->first_task + i);
 	wz_job_rehash(c, slot);
 }
@@ -299,7 +342,11 @@ static void expire_effect(struct wz_core *c, uint32_t task, uint32_t kind)
 	if (kind == WZ_EF_PREEMPT)
 		t->warn = 0;
 	wz_task_rehash(c, task);
-	if (kind == WZ_EF_START)
+	if (kind != WZ_EF_START)
+		return;
+	if (c->jobs.job[t->job].state == WZ_JOB_RUNNING && goes_on(c, task, WZ_END_LAUNCH_FAILED))
+		wz_task_give_up(c, task); /* one more, or one again: the others run on */
+	else
 		wz_job_end(c, t->job, WZ_END_LAUNCH_FAILED, true);
 }
 
@@ -318,6 +365,9 @@ void wz_life_expire(struct wz_core *c)
 			break;
 		case WZ_FLIGHT_TIME_LIMIT:
 			wz_job_end(c, slot, WZ_END_TIMEOUT, false);
+			break;
+		case WZ_FLIGHT_REPAIR:
+			wz_job_end(c, slot, (enum wz_end)c->jobs.job[slot].end, true);
 			break;
 		case WZ_FLIGHT_BACKOFF:
 			c->jobs.job[slot].backoff = 0;

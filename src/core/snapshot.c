@@ -21,8 +21,9 @@
 
 #define MAGIC "WZCORE"
 /* 2: queues and reservations; 3: hard slices of cards; 4: parameters, holds, pauses after failed launches, suspension, the work
- * of tasks; 5: evictions of this hour */
-#define VERSION 5u
+ * of tasks; 5: constraints, labels, budgets, sets, another number of tasks; 6: evictions of this hour
+ */
+#define VERSION 6u
 #define BYTE_ORDER_MARK 0x01020304u /* of the policy state, which is opaque */
 
 struct io {
@@ -185,12 +186,12 @@ static void io_head(struct io *x, struct head *h)
 	io_u64(x, &h->next_effect);
 	io_u64(x, &h->start_timeout);
 	io_u64(x, &h->stop_timeout);
-	io_max(x, &h->next_seq, UINT64_MAX >> 1);
+	io_max(x, &h->next_seq, UINT64_MAX >> 2);
 	io_bool(x, &h->facts_changed);
 	io_u64(x, &h->pause_step);
 	io_u64(x, &h->pause_seq);
 	io_i32(x, &h->pause_priority, INT32_MIN, INT32_MAX);
-	if (x->version >= 5) {
+	if (x->version >= 6) {
 		io_u64(x, &h->evicted_hour);
 		io_u64(x, &h->evicted);
 	}
@@ -253,6 +254,8 @@ static void io_shape(struct io *x, struct wz_shape *s)
 		io_u64(x, &s->allowed.w[i]);
 		io_u64(x, &s->first.w[i]);
 	}
+	if (x->version >= 5)
+		io_u32(x, &s->local);
 	want(x, (s->count == 0) == (s->milli == 0), "a shape has devices without compute, or the reverse");
 }
 
@@ -288,7 +291,7 @@ struct node_record {
 	uint8_t flags;
 	int64_t cpu, mem;
 	int32_t max_tasks;
-	uint32_t class_id, n_labels, n_dev;
+	uint32_t class_id, n_labels, n_dev, n_taints;
 };
 
 static void io_node(struct io *x, struct node_record *r)
@@ -305,16 +308,36 @@ static void io_node(struct io *x, struct node_record *r)
 	io_u32_max(x, &r->class_id, WZ_CLASSES_MAX - 1);
 	io_u32_max(x, &r->n_labels, WZ_NODE_LABELS_MAX);
 	io_u32_max(x, &r->n_dev, WZ_NODE_DEVICES_MAX);
+	if (x->version >= 5)
+		io_u32_max(x, &r->n_taints, WZ_NODE_TAINTS_MAX);
 }
 
 struct job_record {
 	struct wz_str user, queue;
 	uint32_t leaf; /* 1 + its queue of the tree; 0: none */
 	uint8_t reason;
-	bool limited;
-	uint64_t limit_due;
-	uint32_t n_done;
+	bool limited, repairing;
+	uint64_t limit_due, repair_due;
+	uint32_t n_done, n_again;
 };
+
+/* What version 5 added. */
+static void io_job_more(struct io *x, struct wz_job *j, struct job_record *r)
+{
+	io_u32(x, &j->between);
+	io_u32(x, &j->gang);
+	io_u32_max(x, &j->n_tasks, WZ_JOB_TASKS_MAX);
+	io_u32_max(x, &j->told, WZ_JOB_TASKS_MAX);
+	io_u8_max(x, &j->below, 1);
+	io_u64(x, &j->repair_us);
+	io_bool(x, &r->repairing);
+	if (r->repairing)
+		io_u64(x, &r->repair_due);
+	io_u32_max(x, &r->n_again, j->n_tasks); /* tasks of another attempt than is usual; they follow */
+	want(x, j->n_tasks >= j->tasks_max, "a job has fewer numbers than tasks");
+	want(x, (!r->repairing && !j->below) || j->state == WZ_JOB_RUNNING,
+	        "a job that does not run is being repaired");
+}
 
 static void io_job(struct io *x, struct wz_job *j, struct job_record *r)
 {
@@ -362,7 +385,11 @@ static void io_job(struct io *x, struct wz_job *j, struct job_record *r)
 	}
 	if (x->version >= 4)
 		io_job_life(x, j);
-	io_u32_max(x, &r->n_done, j->tasks_max); /* the tasks that are done; their indices follow */
+	if (x->version >= 5)
+		io_job_more(x, j, r);
+	else
+		j->n_tasks = j->tasks_max;
+	io_u32_max(x, &r->n_done, j->n_tasks); /* the tasks that are done; their indices follow */
 }
 
 struct task_record {
@@ -455,6 +482,104 @@ static struct wz_str name_of(const struct wz_core *c, uint32_t id)
 	return id == WZ_ID_NONE ? WZ_STR("") : wz_strtab_get(&c->model.names, id);
 }
 
+static void write_constraints(struct io *x, const struct wz_core *c)
+{
+	const struct wz_between *b = &c->between;
+	uint32_t n = b->n_constraints;
+
+	io_u32(x, &n);
+	for (uint32_t i = 1; i < n; i++) {
+		struct wz_str text = name_of(c, b->text[i]);
+		io_str(x, &text);
+	}
+	n = b->n_labelsets;
+	io_u32(x, &n);
+	for (uint32_t i = 1; i < b->n_labelsets; i++) {
+		uint32_t pairs = b->labelset[i].n;
+		io_u32(x, &pairs);
+		for (uint32_t k = 0; k < 2 * pairs; k++) {
+			struct wz_str s = name_of(c, b->label[b->labelset[i].first + k]);
+			io_str(x, &s);
+		}
+	}
+	n = b->n_asked;
+	io_u32(x, &n);
+	for (uint32_t i = 1; i < b->n_asked; i++) {
+		struct wz_asked a = b->asked[i];
+		io_u32(x, &a.constraint);
+		io_u32(x, &a.labels);
+	}
+}
+
+static void io_set(struct io *x, struct wz_set *s)
+{
+	io_u32(x, &s->shape);
+	io_u32(x, &s->between);
+	io_u32_max(x, &s->min, WZ_JOB_TASKS_MAX);
+	io_u32_max(x, &s->max, WZ_JOB_TASKS_MAX);
+	io_u32_max(x, &s->slots, WZ_JOB_TASKS_MAX);
+	want(x, s->min >= 1 && s->min <= s->max && s->max <= s->slots, "a set's numbers are out of range");
+}
+
+static void io_gang(struct io *x, struct wz_gang *g)
+{
+	io_u8_max(x, &g->link, WZ_LINK_RACK);
+	io_u8_max(x, &g->link_preferred, 1);
+	io_u32(x, &g->constraint);
+	io_u32_max(x, &g->n_sets, WZ_JOB_SETS_MAX);
+	want(x, g->n_sets >= 1, "a gang has no sets");
+}
+
+static void write_gangs(struct io *x, const struct wz_core *c)
+{
+	uint32_t n = c->gangs.n;
+
+	io_u32(x, &n);
+	for (uint32_t i = 1; i < n; i++) {
+		struct wz_gang g = c->gangs.gang[i];
+		io_gang(x, &g);
+		for (uint32_t k = 0; k < g.n_sets; k++) {
+			struct wz_set s = c->gangs.set[g.first_set + k];
+			struct wz_str name = name_of(c, s.name);
+			io_str(x, &name);
+			io_set(x, &s);
+		}
+	}
+}
+
+static void io_budget(struct io *x, struct wz_ev_budget *b)
+{
+	io_str(x, &b->name);
+	io_str(x, &b->selector);
+	io_u32(x, &b->limit);
+	io_bool(x, &b->most);
+	io_bool(x, &b->percent);
+	io_u32(x, &b->expected);
+}
+
+static void write_budgets(struct io *x, const struct wz_core *c)
+{
+	const struct wz_between *b = &c->between;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < b->n_budgets; i++)
+		n += b->budget[i].name != WZ_NONE;
+	io_u32(x, &n);
+	for (uint32_t i = 0; i < b->n_budgets; i++) {
+		const struct wz_budget *k = &b->budget[i];
+		struct wz_ev_budget e;
+		if (k->name == WZ_NONE)
+			continue;
+		e = (struct wz_ev_budget){.name = name_of(c, k->name),
+		        .selector = name_of(c, k->selector_text),
+		        .limit = k->limit,
+		        .most = k->most,
+		        .percent = k->percent,
+		        .expected = k->expected};
+		io_budget(x, &e);
+	}
+}
+
 static void write_catalogue(struct io *x, const struct wz_core *c)
 {
 	uint32_t n = c->catalogue.n;
@@ -517,6 +642,7 @@ static void write_nodes(struct io *x, const struct wz_core *c)
 		        .max_tasks = n->max_tasks,
 		        .class_id = n->class_id,
 		        .n_labels = n->n_labels,
+		        .n_taints = n->n_taints,
 		        .n_dev = n->n_dev};
 		if (n->name) {
 			r.site = name_of(c, n->site);
@@ -526,6 +652,13 @@ static void write_nodes(struct io *x, const struct wz_core *c)
 		for (uint32_t k = 0; n->name && k < 2 * n->n_labels; k++) {
 			struct wz_str s = name_of(c, m->label[n->first_label + k]);
 			io_str(x, &s);
+		}
+		for (uint32_t k = 0; n->name && k < n->n_taints; k++) {
+			struct wz_node_taint t = m->taint[n->first_taint + k];
+			struct wz_str key = name_of(c, t.key), value = name_of(c, t.value);
+			io_str(x, &key);
+			io_str(x, &value);
+			io_u8_max(x, &t.effect, WZ_TAINT_NO_EXECUTE);
 		}
 		for (uint32_t k = 0; n->name && k < n->n_dev; k++) {
 			struct wz_device d = m->dev[n->first_dev + k];
@@ -595,25 +728,47 @@ static void write_queues(struct io *x, const struct wz_core *c)
 	}
 }
 
+/* A placed or done task is usually of the job's attempt, another of none yet. */
+static uint32_t usual_attempt(const struct wz_job *j, const struct wz_task *t)
+{
+	return t->state == WZ_TASK_NONE ? 0 : j->attempt;
+}
+
 static void write_jobs(struct io *x, const struct wz_core *c, const uint32_t *slot, uint32_t n)
 {
 	io_u32(x, &n);
 	for (uint32_t i = 0; i < n; i++) {
 		struct wz_job j = c->jobs.job[slot[i]];
-		uint32_t limit = wz_inflight_find(c, WZ_LIMIT_ID(&j));
+		uint32_t limit = wz_inflight_find(c, WZ_LIMIT_ID(&j)),
+		         repair = wz_inflight_find(c, WZ_REPAIR_ID(&j));
 		struct job_record r = {.user = name_of(c, j.user),
 		        .queue = name_of(c, j.queue),
 		        .n_done = j.done,
 		        .leaf = j.account == WZ_ID_NONE ? 0 : 1 + c->queues.acc[j.account].queue,
-		        .limited = limit != WZ_ID_NONE};
+		        .limited = limit != WZ_ID_NONE,
+		        .repairing = repair != WZ_ID_NONE};
+		for (uint32_t t = 0; t < j.n_tasks; t++) {
+			const struct wz_task *k = &c->jobs.task[j.first_task + t];
+			r.n_again += k->attempt != usual_attempt(&j, k);
+		}
+		if (r.repairing)
+			r.repair_due = c->inflight.f[repair].deadline_us;
 		if (r.limited)
 			r.limit_due = c->inflight.f[limit].deadline_us;
 		if (j.state == WZ_JOB_WAITING)
 			r.reason = c->order.cls[j.class_id].reason;
 		io_job(x, &j, &r);
-		for (uint32_t t = 0; j.done && t < j.tasks_max; t++)
+		for (uint32_t t = 0; j.done && t < j.n_tasks; t++)
 			if (c->jobs.task[j.first_task + t].state == WZ_TASK_DONE)
 				io_u32(x, &t);
+		for (uint32_t t = 0; r.n_again && t < j.n_tasks; t++) {
+			const struct wz_task *k = &c->jobs.task[j.first_task + t];
+			uint32_t attempt = k->attempt;
+			if (attempt == usual_attempt(&j, k))
+				continue;
+			io_u32(x, &t);
+			io_u32(x, &attempt);
+		}
 	}
 }
 
@@ -802,7 +957,10 @@ int wz_core_export(const struct wz_core *c, struct wz_buf *b, struct wz_err *err
 	io_head(&x, &h);
 	write_params(&x, c);
 	write_catalogue(&x, c);
+	write_constraints(&x, c);
 	write_demand(&x, c);
+	write_gangs(&x, c);
+	write_budgets(&x, c);
 	write_nodes(&x, c);
 	write_queues(&x, c);
 	write_jobs(&x, c, slot, n);
@@ -889,6 +1047,133 @@ static void translate(const struct import *m, struct wz_model_set *set)
 	*set = r;
 }
 
+/* A refusal of a registration is one of memory or limits, or the bytes are wrong. */
+static void note(struct import *m, int r, const char *what)
+{
+	if (r == -ENOMEM || r == -E2BIG)
+		m->r = r;
+	else if (r < 0)
+		fail(&m->x, what);
+}
+
+static void read_labelset(struct import *m, uint32_t at)
+{
+	struct wz_label label[WZ_JOB_LABELS_MAX];
+	uint32_t n = 0, id = 0;
+
+	io_count(&m->x, &n, WZ_JOB_LABELS_MAX, 2);
+	for (uint32_t i = 0; ok(m) && i < n; i++) {
+		io_str(&m->x, &label[i].key);
+		io_str(&m->x, &label[i].value);
+	}
+	if (!ok(m))
+		return;
+	note(m, wz_labels_register(m->c, n, label, &id, NULL), "labels of a task are out of range");
+	want(&m->x, id == at, "labels are there twice");
+}
+
+static void read_constraints(struct import *m)
+{
+	uint32_t n = 0, id = 0;
+
+	if (m->x.version < 5)
+		return;
+	io_count(&m->x, &n, WZ_CONSTRAINTS_MAX, 1);
+	for (uint32_t i = 1; ok(m) && i < n; i++) {
+		struct wz_str text = {0};
+		io_str(&m->x, &text);
+		if (ok(m))
+			note(m, wz_constraint_register(m->c, text, &id, NULL), "a constraint cannot be read");
+		want(&m->x, id == i, "a constraint is there twice");
+	}
+	io_count(&m->x, &n, WZ_LABELSETS_MAX, 1);
+	for (uint32_t i = 1; ok(m) && i < n; i++)
+		read_labelset(m, i);
+	io_count(&m->x, &n, UINT32_MAX / 2, 2);
+	for (uint32_t i = 1; ok(m) && i < n; i++) {
+		struct wz_asked a = {0};
+		io_u32(&m->x, &a.constraint);
+		io_u32(&m->x, &a.labels);
+		want(&m->x, a.constraint < m->c->between.n_constraints && a.labels < m->c->between.n_labelsets,
+		        "a constraint or labels are not there");
+		if (ok(m))
+			note(m, wz_asked_register(m->c, a.constraint, a.labels, &id), "");
+		want(&m->x, id == i, "a constraint with labels is there twice");
+	}
+}
+
+static void read_gangs(struct import *m)
+{
+	uint32_t n = 0, id = 0;
+
+	if (m->x.version < 5)
+		return;
+	io_count(&m->x, &n, WZ_GANGS_MAX, 4);
+	for (uint32_t i = 1; ok(m) && i < n; i++) {
+		struct wz_gang g = {0};
+		struct wz_set set[WZ_JOB_SETS_MAX];
+		uint64_t tasks = 0;
+		io_gang(&m->x, &g);
+		want(&m->x, g.constraint < m->c->between.n_constraints, "a gang's constraint is not there");
+		for (uint32_t k = 0; ok(m) && k < g.n_sets; k++) {
+			struct wz_str name = {0};
+			memset(&set[k], 0, sizeof(set[k]));
+			io_str(&m->x, &name);
+			io_set(&m->x, &set[k]);
+			want(&m->x, set[k].shape < m->c->shapes.n && set[k].between < m->c->between.n_asked,
+			        "a set's shape is not there");
+			tasks += set[k].slots;
+			want(&m->x, name.len && tasks <= WZ_JOB_TASKS_MAX,
+			        "a set has no name, or a gang too many tasks");
+			if (ok(m))
+				m->r = wz_strtab_add(&m->c->model.names, name, &set[k].name);
+		}
+		if (ok(m))
+			m->r = wz_gang_intern(m->c, &g, set, g.n_sets, &id);
+		want(&m->x, id == i, "a gang is there twice");
+	}
+}
+
+static void read_budgets(struct import *m)
+{
+	uint32_t n = 0;
+
+	if (m->x.version < 5)
+		return;
+	io_count(&m->x, &n, WZ_BUDGETS_MAX, 6);
+	for (uint32_t i = 0; ok(m) && i < n; i++) {
+		struct wz_ev_budget e = {.limit = 0};
+		io_budget(&m->x, &e);
+		if (ok(m))
+			note(m, wz_budget_set(m->c, &e, NULL), "a disruption budget is out of range");
+	}
+}
+
+/* What is derived of a shape, and of one with a constraint the same without it, which must have come before. */
+static int local_shape(struct import *m, struct wz_shape *s)
+{
+	const struct wz_between *b = &m->c->between;
+	struct wz_shape plain = *s;
+	uint32_t before = m->c->shapes.n;
+	wz_shape_id id;
+	int r;
+
+	want(&m->x, s->local < b->n_constraints && (!s->local || b->constraint[s->local].local),
+	        "a shape's constraint is not there");
+	if (!ok(m) || !s->local) {
+		s->special = wz_shape_special(s);
+		return 0;
+	}
+	plain.local = 0;
+	plain.special = wz_shape_special(&plain);
+	r = wz_shape_intern(m->c, &plain, &id);
+	want(&m->x, r < 0 || id.v < before, "a shape with a constraint comes before the one without");
+	s->plain = r < 0 ? 0 : id.v;
+	s->local_hash = b->text_hash[s->local];
+	s->special = wz_shape_special(s);
+	return r;
+}
+
 static void read_shapes(struct import *m)
 {
 	uint32_t n = 0;
@@ -903,7 +1188,9 @@ static void read_shapes(struct import *m)
 			return;
 		translate(m, &s.allowed);
 		translate(m, &s.first);
-		s.special = wz_shape_special(&s);
+		m->r = local_shape(m, &s);
+		if (!ok(m))
+			return;
 		m->r = wz_shape_intern(m->c, &s, &id);
 		if (m->r == 0 && id.v != i)
 			fail(&m->x, "a shape is there twice");
@@ -960,6 +1247,7 @@ static void read_node(struct import *m, uint32_t id, uint32_t n_classes)
 	struct wz_device dev[WZ_NODE_DEVICES_MAX];
 	struct wz_device_facts facts[WZ_NODE_DEVICES_MAX];
 	struct wz_label label[WZ_NODE_LABELS_MAX];
+	struct wz_taint taint[WZ_NODE_TAINTS_MAX];
 	struct wz_ev_node e;
 	struct wz_node *n;
 	int rc;
@@ -968,6 +1256,11 @@ static void read_node(struct import *m, uint32_t id, uint32_t n_classes)
 	if (!ok(m) || r.name.len == 0)
 		return;
 	read_labels(m, label, r.n_labels);
+	for (uint32_t i = 0; i < r.n_taints; i++) {
+		io_str(&m->x, &taint[i].key);
+		io_str(&m->x, &taint[i].value);
+		io_u8_max(&m->x, &taint[i].effect, WZ_TAINT_NO_EXECUTE);
+	}
 	memset(dev, 0, sizeof(dev));
 	for (uint32_t i = 0; i < r.n_dev; i++) {
 		io_device(&m->x, &dev[i]);
@@ -996,8 +1289,12 @@ static void read_node(struct import *m, uint32_t id, uint32_t n_classes)
 	        .n_devices = r.n_dev,
 	        .device = facts,
 	        .n_labels = r.n_labels,
-	        .label = label};
-	rc = wz_model_node_join(s, &m->c->catalogue, &e, NULL);
+	        .label = label,
+	        .n_taints = r.n_taints,
+	        .taint = taint};
+	rc = wz_between_reserve_node(m->c, &e);
+	if (rc == 0)
+		rc = wz_model_node_join(s, &m->c->catalogue, &e, NULL);
 	if (rc == -ENOMEM)
 		m->r = rc;
 	else if (rc < 0)
@@ -1017,7 +1314,8 @@ static void read_node(struct import *m, uint32_t id, uint32_t n_classes)
 	}
 	if (!(r.flags & WZ_NODE_PRESENT))
 		wz_model_node_left(s, id);
-	n->flags = (uint8_t)(r.flags | (n->flags & WZ_NODE_MEM_KNOWN));
+	n->flags = (uint8_t)(r.flags | (n->flags & (WZ_NODE_MEM_KNOWN | WZ_NODE_TAINTED)));
+	wz_between_node_in(m->c, id);
 }
 
 static void read_nodes(struct import *m)
@@ -1144,6 +1442,20 @@ static void read_queues(struct import *m)
 	}
 }
 
+/* Attempts of tasks that are not the usual ones; those are set when the placed tasks are known. */
+static void read_attempts(struct import *m, const struct wz_job *j, uint32_t n)
+{
+	for (uint32_t i = 0, next = 0; ok(m) && i < n; i++) {
+		uint32_t t = 0, attempt = 0;
+		io_u32(&m->x, &t);
+		io_u32(&m->x, &attempt);
+		want(&m->x, t >= next && t < j->n_tasks && attempt >= j->attempt, "attempts are not in order");
+		next = t + 1;
+		if (ok(m))
+			m->c->jobs.task[j->first_task + t].attempt = attempt;
+	}
+}
+
 /* Everything of a job but its tasks; jobs come in submit order, so their slots are their positions. */
 static void read_job(struct import *m, uint32_t at, uint64_t *last_seq)
 {
@@ -1157,7 +1469,15 @@ static void read_job(struct import *m, uint32_t at, uint64_t *last_seq)
 	want(&m->x, r.shape < c->shapes.n, "a job's shape is not there");
 	want(&m->x, r.seq > *last_seq && r.seq <= c->jobs.next_seq, "jobs are not in submit order");
 	want(&m->x, wz_jobs_find(c, r.number) == WZ_ID_NONE, "a job is there twice");
-	want(&m->x, r.state >= WZ_JOB_STARTING || extra.n_done == 0, "a waiting job has done tasks");
+	want(&m->x, r.state >= WZ_JOB_STARTING || (extra.n_done == 0 && extra.n_again == 0),
+	        "a waiting job has done tasks");
+	want(&m->x, r.between < c->between.n_asked && r.gang < c->gangs.n,
+	        "a job's constraint or gang is not there");
+	want(&m->x,
+	        !ok(m) || !r.gang ||
+	                (r.n_tasks == c->gangs.gang[r.gang].slots && r.tasks_min == c->gangs.gang[r.gang].min &&
+	                        r.tasks_max == c->gangs.gang[r.gang].max),
+	        "a job's numbers are not those of its gang");
 	want(&m->x, extra.leaf <= c->queues.n && (extra.leaf == 0 || c->queues.q[extra.leaf - 1].n_children == 0),
 	        "a job's queue is not there, or not a leaf");
 	if (!ok(m))
@@ -1169,13 +1489,21 @@ static void read_job(struct import *m, uint32_t at, uint64_t *last_seq)
 		m->r = wz_account_make(
 		        c, extra.leaf - 1, r.user == WZ_ID_NONE ? WZ_USER_NOBODY : r.user, &r.account);
 	if (m->r == 0)
-		m->r = wz_order_class(c, r.shape, r.tasks_min, r.tasks_max, r.priority, r.account, &class_id);
+		m->r = wz_order_class(c,
+		        &(struct wz_class){.shape = r.shape,
+		                .between = r.between,
+		                .gang = r.gang,
+		                .tasks_min = r.tasks_min,
+		                .tasks_max = r.tasks_max,
+		                .priority = r.priority,
+		                .account = r.account},
+		        &class_id);
 	if (m->r == 0)
 		m->r = intern(c, extra.queue, &r.queue);
 	if (m->r == 0)
-		m->r = wz_job_reserve(c, r.tasks_max);
+		m->r = wz_job_reserve(c, r.n_tasks);
 	if (m->r == 0)
-		m->r = wz_jobs_add(c, r.number, r.tasks_max, &slot);
+		m->r = wz_jobs_add(c, r.number, r.n_tasks, &slot);
 	if (m->r < 0)
 		return;
 	wz_check(slot == at);
@@ -1184,18 +1512,20 @@ static void read_job(struct import *m, uint32_t at, uint64_t *last_seq)
 	r.task_order = j->task_order;
 	r.used = 1;
 	r.class_id = class_id;
-	r.next = r.prev = WZ_ID_NONE;
+	r.next = r.prev = r.attention_at = WZ_ID_NONE;
 	r.done = extra.n_done;
 	c->jobs.movable += r.preempt.movable;
 	*j = r;
 	for (uint32_t i = 0; ok(m) && i < extra.n_done; i++) {
 		uint32_t t = 0;
 		io_u32(&m->x, &t);
-		want(&m->x, t >= next && t < j->tasks_max, "done tasks are not in order");
+		want(&m->x, t >= next && t < j->n_tasks, "done tasks are not in order");
 		next = t + 1;
 		if (ok(m))
 			c->jobs.task[j->first_task + t].state = WZ_TASK_DONE;
 	}
+	wz_job_expect(c, slot, 1);
+	read_attempts(m, j, extra.n_again);
 	if (ok(m) && j->backoff) {
 		c->n_backoff++;
 		m->r = wz_inflight_add(c, WZ_BACKOFF_ID(j), WZ_FLIGHT_BACKOFF, j->first_task, j->not_before_us);
@@ -1208,6 +1538,8 @@ static void read_job(struct import *m, uint32_t at, uint64_t *last_seq)
 	}
 	if (ok(m) && extra.limited)
 		m->r = wz_inflight_add(c, WZ_LIMIT_ID(j), WZ_FLIGHT_TIME_LIMIT, j->first_task, extra.limit_due);
+	if (ok(m) && extra.repairing)
+		m->r = wz_inflight_add(c, WZ_REPAIR_ID(j), WZ_FLIGHT_REPAIR, j->first_task, extra.repair_due);
 }
 
 static void read_task(struct import *m)
@@ -1219,7 +1551,7 @@ static void read_task(struct import *m)
 	uint32_t task;
 
 	io_task(&m->x, &r);
-	want(&m->x, r.job < m->n_jobs && r.index < c->jobs.job[r.job].tasks_max, "a task's job is not there");
+	want(&m->x, r.job < m->n_jobs && r.index < c->jobs.job[r.job].n_tasks, "a task's job is not there");
 	want(&m->x, r.place.node.v < c->model.n_nodes && c->model.node[r.place.node.v].name,
 	        "a task's node is not there");
 	if (!ok(m))
@@ -1259,7 +1591,7 @@ static void read_wanted(struct import *m)
 	uint32_t n = 0, open = 0;
 
 	for (uint32_t i = 0; i < m->n_jobs; i++)
-		for (uint32_t t = 0; t < c->jobs.job[i].tasks_max; t++)
+		for (uint32_t t = 0; t < c->jobs.job[i].n_tasks; t++)
 			open += wz_task_wants(c, c->jobs.job[i].first_task + t) != 0;
 	io_count(&m->x, &n, open, 2);
 	want(&m->x, n == open, "a stop is neither wanted nor in flight");
@@ -1267,7 +1599,7 @@ static void read_wanted(struct import *m)
 		uint32_t job = 0, index = 0, task;
 		io_u32(&m->x, &job);
 		io_u32(&m->x, &index);
-		want(&m->x, job < m->n_jobs && index < c->jobs.job[job].tasks_max, "a stop's task is not there");
+		want(&m->x, job < m->n_jobs && index < c->jobs.job[job].n_tasks, "a stop's task is not there");
 		if (!ok(m))
 			return;
 		task = c->jobs.job[job].first_task + index;
@@ -1289,8 +1621,7 @@ static void read_holds(struct import *m)
 		struct hold_record h = {0};
 		const struct wz_job *j;
 		io_hold(&m->x, &h);
-		want(&m->x, h.job < m->n_jobs && h.task < c->jobs.job[h.job].tasks_max,
-		        "a hold's job is not there");
+		want(&m->x, h.job < m->n_jobs && h.task < c->jobs.job[h.job].n_tasks, "a hold's job is not there");
 		want(&m->x,
 		        h.id < c->next_effect && wz_inflight_find(c, h.id) == WZ_ID_NONE &&
 		                (c->holds.n == 0 || c->holds.h[c->holds.n - 1].id < h.id),
@@ -1367,8 +1698,14 @@ static void read_jobs(struct import *m)
 	if (ok(m))
 		read_holds(m);
 	for (uint32_t i = 0; ok(m) && i < m->n_jobs; i++) {
-		for (uint32_t t = 0; t < c->jobs.job[i].tasks_max; t++)
-			wz_task_rehash(c, c->jobs.job[i].first_task + t);
+		struct wz_job *j = &c->jobs.job[i];
+		for (uint32_t t = j->first_task; t < j->first_task + j->n_tasks; t++) {
+			if (c->jobs.task[t].state != WZ_TASK_NONE && !c->jobs.task[t].attempt)
+				c->jobs.task[t].attempt = j->attempt;
+			wz_task_rehash(c, t);
+		}
+		if (m->x.version < 5)
+			j->told = wz_job_live(j);
 		wz_job_rehash(c, i);
 	}
 }
@@ -1482,7 +1819,13 @@ static void read_all(struct import *m, const struct wz_core_options *o)
 	if (ok(m))
 		read_catalogue(m);
 	if (ok(m))
+		read_constraints(m);
+	if (ok(m))
 		read_demand(m);
+	if (ok(m))
+		read_gangs(m);
+	if (ok(m))
+		read_budgets(m);
 	if (ok(m))
 		read_nodes(m);
 	if (ok(m))
@@ -1572,7 +1915,7 @@ uint32_t wz_core_flights(const struct wz_core *c, struct wz_flight_info *ret, ui
 	for (uint32_t i = 0; i < c->inflight.n_heap; i++) {
 		const struct wz_flight *f = &c->inflight.f[c->inflight.heap[i]];
 		const struct wz_job *j = f->task == WZ_ID_NONE ? NULL : &c->jobs.job[c->jobs.task[f->task].job];
-		if (f->kind == WZ_FLIGHT_TIME_LIMIT || f->kind == WZ_FLIGHT_BACKOFF || f->kind == WZ_EF_HOLD)
+		if ((f->id & WZ_LIMIT_ID_BIT) || f->kind == WZ_EF_HOLD)
 			continue; /* deadlines of the core's own */
 		if (n < max)
 			ret[n] = (struct wz_flight_info){.effect = f->id,
@@ -1580,7 +1923,7 @@ uint32_t wz_core_flights(const struct wz_core *c, struct wz_flight_info *ret, ui
 			        .job = j ? j->number : 0, /* the cut of a card is nobody's */
 			        .kind = f->kind,
 			        .task = j ? f->task - j->first_task : 0,
-			        .attempt = j ? j->attempt : 0};
+			        .attempt = j ? c->jobs.task[f->task].attempt : 0};
 		n++;
 	}
 	kept = n < max ? n : max;

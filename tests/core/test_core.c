@@ -449,8 +449,10 @@ static void test_together(void)
 		        (struct wz_ev_node){.rack = wz_str((const char *[]){"r1", "r2", "r2", "", "", ""}[i])});
 	submit(&w, 1, "gpus=1 tasks=5 link=rack");
 	tap_eq_i64(step(&w), 0, "no rack has five; nodes of no rack promise nothing");
-	tap_eq_i64(why(&w, 1).main, WZ_REASON_GANG, "the gang");
+	tap_eq_i64(why(&w, 1).main, WZ_REASON_TOPOLOGY, "no place holds the gang");
 	tap_eq_i64(why(&w, 1).tasks_fit, 4, "four fit under r2");
+	tap_eq_i64(why(&w, 1).place_fits, 4, "which is named");
+	tap_ok(strcmp(why(&w, 1).place, "r2") == 0, "as %s", why(&w, 1).place);
 	submit(&w, 2, "gpus=1 tasks=4 link=rack");
 	tap_eq_i64(run_step(&w), 4, "four do");
 	for (uint32_t t = 0; t < 4; t++)
@@ -1031,8 +1033,8 @@ static void test_rules(void)
 		bool carried = kind == WZ_EV_SITE_JOINED || kind == WZ_EV_SITE_LEFT ||
 		               (kind >= WZ_EV_OFFER_SET && kind <= WZ_EV_REPACK_ASKED);
 		bool known = carried || kind == 1 || kind == 2 || (kind >= 12 && kind <= 16) ||
-		             (kind >= 30 && kind <= 41) || kind == 50 || kind == 51 || (kind >= 60 && kind <= 65) ||
-		             kind == 70;
+		             (kind >= 30 && kind <= 42) || kind == 50 || kind == 51 || (kind >= 60 && kind <= 65) ||
+		             (kind >= 70 && kind <= 72);
 		if (known && !carried)
 			continue;
 		before = wz_core_digest(w.c);

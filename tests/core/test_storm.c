@@ -431,13 +431,18 @@ static void enact(struct storm *s, const struct wz_effect *f)
 {
 	struct body_job *j = job_of(s, f->job);
 	STORM_OK(s, j || f->kind == WZ_EF_EXPLAIN, "an effect names a live job");
-	if (!j || f->kind == WZ_EF_EXPLAIN)
+	if (!j || f->kind == WZ_EF_EXPLAIN || f->kind == WZ_EF_RESIZE)
 		return;
 	if (f->kind == WZ_EF_START) {
-		for (unsigned t = 0; t < TASKS; t++)
-			STORM_OK(s, !j->alive[t] || j->alive[t] == f->attempt,
-			        "I7: job %" PRIu64 " attempt %u starts while attempt %u lives", f->job, f->attempt,
-			        j->alive[t]);
+		STORM_OK(s, f->task < TASKS && !j->alive[f->task],
+		        "I7: task %u of job %" PRIu64 " starts while it lives", f->task, f->job);
+		for (unsigned t = 0; t < TASKS;
+		        t++) /* a task that was replaced is of a later attempt than its neighbours */
+			STORM_OK(s,
+			        !j->alive[t] || t == f->task ||
+			                wz_core_task_attempt(s->core[MAIN], f->job, t) == j->alive[t],
+			        "I7: job %" PRIu64 " attempt %u starts while task %u of attempt %u lives", f->job,
+			        f->attempt, t, j->alive[t]);
 		if (chance(s, 8)) {
 			later(s, f->id, false);
 			return;
