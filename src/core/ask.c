@@ -2,7 +2,7 @@
 /* What the labels around a node say to a task: may it go there, and how well. Pure: the tallies are read, never changed. */
 #include "core/core_int.h"
 
-#include "base/check.h"
+#include "base/hash.h"
 
 /* ---- one node alone ---- */
 
@@ -176,4 +176,80 @@ enum wz_reason wz_between_at(const struct wz_between_look *l, uint32_t node, int
 			return why;
 	}
 	return kept_away(l, node) ? WZ_REASON_ANTI_AFFINITY : WZ_REASON_NONE;
+}
+
+/* ---- checking ---- */
+
+/* What one tally should hold: sums of hashes of domains, one for each task or node that counts there. */
+struct counted {
+	uint64_t count, holders, nodes, total;
+};
+
+static void count_again(const struct wz_core *c, uint32_t tally, struct counted *x)
+{
+	const struct wz_between *b = &c->between;
+	const struct wz_tally *y = &b->tally[tally];
+	const struct wz_constraint *k = &b->constraint[y->constraint];
+	bool binds = k->term[y->term].kind == WZ_TERM_APART && k->term[y->term].weight == 0;
+
+	for (uint32_t i = 0; i < c->model.n_nodes; i++) {
+		uint32_t d = wz_topo_domain(&b->topo[y->topo], i);
+		if (!d || !c->model.node[i].name)
+			continue;
+		x->nodes += y->ok[i] ? wz_mix64(d) : 0;
+		for (uint32_t t = c->model.node[i].head_task; t != WZ_ID_NONE; t = c->jobs.task[t].next) {
+			const struct wz_asked *a = &b->asked[wz_task_between(c, t)];
+			x->holders += binds && a->constraint == y->constraint ? wz_mix64(d) : 0;
+			if (!y->ok[i] || !wz_term_selects(c, k, y->term, &b->labelset[a->labels]))
+				continue;
+			x->count += wz_mix64(d);
+			x->total++;
+		}
+	}
+}
+
+bool wz_between_checks(const struct wz_core *c)
+{
+	const struct wz_between *b = &c->between;
+
+	for (uint32_t i = 0; i < b->n_tallies; i++) {
+		const struct wz_tally *y = &b->tally[i];
+		struct counted x = {0};
+		uint32_t eligible = 0;
+		count_again(c, i, &x);
+		for (uint32_t d = 0; d < b->topo[y->topo].n_domains; d++) {
+			x.count -= y->count[d] * wz_mix64(d + 1);
+			x.holders -= y->holders[d] * wz_mix64(d + 1);
+			x.nodes -= y->ok_nodes[d] * wz_mix64(d + 1);
+			eligible += y->ok_nodes[d] != 0;
+		}
+		if (x.count || x.holders || x.nodes || x.total != y->total || eligible != y->n_eligible)
+			return false;
+	}
+	return true;
+}
+
+bool wz_labels_check(const struct wz_core *c)
+{
+	const struct wz_between *b = &c->between;
+	uint64_t running = 0, expected = 0;
+
+	for (uint32_t i = 0; i < b->n_labelsets; i++) {
+		running += b->labelset[i].running * wz_mix64(i);
+		expected += b->labelset[i].expected * wz_mix64(i);
+	}
+	for (uint32_t s = 0; s < c->jobs.n; s++) {
+		const struct wz_job *j = &c->jobs.job[s];
+		struct wz_set one;
+		uint32_t n;
+		const struct wz_set *set = wz_job_sets(c, j, &one, &n);
+		for (uint32_t i = 0; j->used && i < n; i++) {
+			uint64_t h = wz_mix64(b->asked[set[i].between].labels);
+			expected -= set[i].max * h;
+			for (uint32_t t = 0; t < set[i].slots; t++)
+				if (c->jobs.task[j->first_task + set[i].first + t].state == WZ_TASK_RUNNING)
+					running -= h;
+		}
+	}
+	return running == 0 && expected == 0;
 }

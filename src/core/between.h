@@ -133,6 +133,10 @@ bool wz_between_begin(const struct wz_core *c, uint32_t between, struct wz_betwe
 /* May a task go to the node? If so *ret_preference says how well. O(terms). */
 enum wz_reason wz_between_at(const struct wz_between_look *l, uint32_t node, int64_t *ret_preference);
 
+/* For wz_core_check: are the tallies, and what budgets count, those of what is placed? O(tallies x (nodes + tasks)). */
+bool wz_between_checks(const struct wz_core *c);
+bool wz_labels_check(const struct wz_core *c);
+
 /* Nodes grouped by a topology key in *ret; -ENOMEM. O(nodes log nodes) after nodes changed, else O(1). */
 int wz_topo_groups(struct wz_core *c, uint32_t topo, const struct wz_topo **ret);
 static inline uint32_t wz_topo_domain(const struct wz_topo *t, uint32_t node) /* 1 + domain; 0 none */

@@ -245,6 +245,9 @@ int wz_core_check(struct wz_core *c, struct wz_err *err)
 			return broken(err, "I3", "a cut without a deadline, effect", c->recut[i].effect);
 	if (wz_queues_check(c, err) < 0)
 		return -EUCLEAN;
+	if (!wz_between_checks(c) || !wz_labels_check(c))
+		return broken(err, "I2", "what constraints or budgets count differs from a rebuild, tallies",
+		        c->between.n_tallies);
 	r = check_holds(c, err);
 	return r < 0 ? r : check_sum(c, err);
 }

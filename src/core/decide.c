@@ -207,13 +207,16 @@ static int place_waiting(struct wz_core *c, uint64_t budget, struct wz_plan *pla
 	struct wz_attention a = {.n = 0};
 	struct wz_rng rng;
 	uint32_t id;
+	bool kept = false; /* something was kept for a queue that may not need it any more */
 	int r = 0;
 
 	if (c->n_attention)
 		a = wz_attend_begin(c);
 	wz_rng_seed(&rng, wz_hash_u64(c->seed, c->step));
 	wz_order_begin(c, budget != 0);
-	if (c->queues.n && a.n) /* the order is not one of priorities: broken gangs first, growth last */
+	if (c->holds.n) /* quotas are known from here on */
+		r = place_held(c, true, plan);
+	if (r == 0 && c->queues.n && a.n) /* the order is not one of priorities: broken gangs first, growth last */
 		r = wz_attend_serve(c, &a, INT64_MIN, INT64_MAX, budget, plan, &rng);
 	while (r == 0 && (id = wz_order_next(c)) != WZ_ID_NONE) {
 		struct wz_class *k = &c->order.cls[id];
@@ -239,8 +242,11 @@ static int place_waiting(struct wz_core *c, uint64_t budget, struct wz_plan *pla
 		plan->work++;
 		if (why == WZ_REASON_NONE) {
 			k->cursor = c->jobs.job[k->cursor].next;
+			/* A queue that takes its own frees what others may borrow: they are looked at again, in a step more. */
+			plan->complete = plan->complete && !kept;
 			continue;
 		}
+		kept = kept || why == WZ_REASON_BORROWING;
 		r = hold_back(c, k, try, why, plan);
 	}
 	if (r == 0 && a.n)
@@ -265,8 +271,6 @@ int wz_core_decide(struct wz_core *c, uint64_t budget, struct wz_plan *plan, str
 		wz_ledger_begin(c);
 		wz_evict_begin(c);
 		r = wz_gate_begin(c, false);
-		if (r == 0 && c->holds.n)
-			r = place_held(c, true, plan);
 		if (r == 0)
 			r = place_waiting(c, budget, plan);
 		if (r == 0 && c->holds.n && plan->complete)

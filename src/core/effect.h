@@ -43,7 +43,8 @@ struct wz_effect {
 	struct wz_place place; /* START, HOLD */
 };
 
-/* The effects of one step. `complete` is false when the work budget ended it early: then the next step goes on, until
+/* The effects of one step. `complete` is false when the work budget ended it early, or when a queue took what had been kept
+ * from borrowers who were looked at before: then the next step goes on, until
  * one is complete and every waiting job was looked at. */
 struct wz_plan {
 	const struct wz_mem *mem;

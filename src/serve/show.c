@@ -4,6 +4,8 @@
 #include "serve/serve_int.h"
 
 #include "base/check.h"
+#include "jobspec/indices.h"
+#include "jobspec/params.h"
 
 #include <unistd.h>
 
@@ -20,8 +22,8 @@ int32_t api_state(const struct wz_job_row *r)
 	switch (r->state) {
 	case WZ_ROW_WAITING:
 		return WZ_STATE_PENDING;
-	case WZ_ROW_HELD:
-		return WZ_STATE_HELD;
+	case WZ_ROW_HELD: /* by a person; what waits for a time or another job is pending like all that waits */
+		return WZ_GIVEN(JOB, r, held) && !r->held ? WZ_STATE_PENDING : WZ_STATE_HELD;
 	case WZ_ROW_STARTING:
 		return WZ_STATE_STARTING;
 	case WZ_ROW_RUNNING:
@@ -45,11 +47,22 @@ static int32_t state_now(struct serve *s, const struct wz_job_row *r)
 
 /* ---- jobs ---- */
 
+struct shown_text { /* what a job's views point into, beside the row */
+	char why[512];
+	struct wz_str params[WZ_SWEEP_AXES_MAX], after[256];
+};
+
 struct showing {
 	struct serve *s;
 	struct wz_api_call *c;
 	const struct wz_api_job_query *q;
 	struct wz_api_job job;
+	struct shown_text text;
+	struct wz_indices indices;
+	/* with collapse: the tasks of one array that wait, so far */
+	struct wz_api_job group;
+	struct wz_buf runs;
+	int64_t run_first, run_last;
 	struct wz_json_doc doc;
 	uint32_t words; /* mask of enum wz_api_state; 0: all */
 	uint32_t n, limit;
@@ -73,9 +86,25 @@ static void work_of(struct serve *s, const struct wz_job_info *info, struct wz_a
 	}
 }
 
-/* Fills what a row says; views are of the row. */
-static void job_of_row(struct serve *s, const struct wz_job_row *r, struct wz_api_job *j)
+/* What the book says that it waits for, before any room. */
+static void waits_for(struct serve *s, const struct booked *b, struct wz_api_job *j, struct shown_text *t)
 {
+	const char *word;
+	struct wz_buf text;
+	wz_buf_init_fixed(&text, t->why, sizeof t->why);
+	if (!b || !book_why(s, b, &word, &text) || text.status < 0)
+		return;
+	j->reason = wz_str(word);
+	j->reason_text = wz_buf_str(&text);
+	if (b->wait & BOOK_RETRY)
+		j->eligible_us = b->retry_us;
+}
+
+/* Fills what a row says; views are of the row and of *t. */
+static void job_of_row(struct serve *s, const struct wz_job_row *r, struct wz_api_job *j, struct shown_text *t)
+{
+	const struct booked *b = book_find(s, (uint64_t)r->job);
+	struct wz_str rest;
 	struct wz_job_info info;
 	struct wz_profile p;
 	bool ended = r->state == WZ_ROW_ENDED;
@@ -96,13 +125,18 @@ static void job_of_row(struct serve *s, const struct wz_job_row *r, struct wz_ap
 	        .restarts = r->attempt > 1 ? (uint32_t)r->attempt - 1 : 0,
 	        .exit_code = (int32_t)r->exit_code,
 	        .exit_signal = (int32_t)r->signal,
+	        .begin_us = r->begin_us,
+	        .deadline_us = r->deadline_us,
+	        .retries = (uint32_t)r->retries,
+	        .array = r->array > 0 ? (uint64_t)r->array : 0,
+	        .array_index = r->array > 0 ? r->array_index : 0,
 	        .comment = r->comment};
 	if (wz_profile_parse(r->profile, wz_core_catalogue(s->core), &p, NULL) == 0) {
 		j->tasks_min = p.tasks_min;
 		j->time_limit_us = (int64_t)p.time_us;
 	}
 	if (ended) {
-		j->reason = wz_str(end_word(r->end));
+		j->reason = r->word.len ? r->word : wz_str(end_word(r->end));
 		j->reason_text = r->reason;
 	} else if (wz_core_job(s->core, (uint64_t)r->job, &info) == 0) {
 		j->tasks_running = info.tasks_placed;
@@ -111,7 +145,106 @@ static void job_of_row(struct serve *s, const struct wz_job_row *r, struct wz_ap
 			j->reason = wz_str(wz_reason_word(info.reason));
 			j->reason_text = wz_str(wz_reason_text(info.reason));
 		}
+		waits_for(s, b, j, t);
 	}
+	rest = r->params;
+	for (uint32_t n = 0; rest.len && n < WZ_ARRAY_LEN(t->params);) {
+		struct wz_str one = wz_str_split(&rest, '\n');
+		if (one.len)
+			t->params[n++] = one;
+		j->params = (struct wz_strs){t->params, n};
+	}
+	rest = r->after;
+	bool any = rest.len && memchr(rest.ptr, '?', rest.len);
+	for (uint32_t n = 0; rest.len && n < WZ_ARRAY_LEN(t->after); n++) {
+		t->after[n] = any ? rest : wz_str_split(&rest, ',');
+		j->after = (struct wz_strs){t->after, n + 1};
+		if (any)
+			break;
+	}
+}
+
+/* NAME=VALUE, or NAME whatever its value. */
+static bool labelled(struct serve *s, const struct wz_job_row *r, struct wz_str label)
+{
+	struct wz_str value = label, name = wz_str_split(&value, '=');
+	struct wz_api_submit spec;
+	struct wz_json_doc doc = {NULL};
+	struct wz_arena a;
+	struct wz_err err;
+	bool found = false;
+	wz_arena_init(&a, s->mem, 4096);
+	if (spec_load(s, r, &a, &doc, &spec, &err) == 0)
+		for (uint32_t i = 0; i < spec.labels.n; i++)
+			found = found || (wz_str_eq(spec.labels.v[i].key, name) &&
+			                         (!value.ptr || wz_str_eq(spec.labels.v[i].value, value)));
+	wz_json_release(&doc);
+	wz_arena_release(&a);
+	return found;
+}
+
+static struct wz_str keep(struct wz_arena *a, struct wz_str v);
+
+static void end_run(struct showing *x)
+{
+	if (x->runs.len)
+		wz_buf_addc(&x->runs, ',');
+	wz_buf_add_i64(&x->runs, x->run_first);
+	if (x->run_last > x->run_first) {
+		wz_buf_addc(&x->runs, '-');
+		wz_buf_add_i64(&x->runs, x->run_last);
+	}
+}
+
+static void end_group(struct showing *x)
+{
+	if (!x->group.count)
+		return;
+	end_run(x);
+	x->group.array_indices = wz_buf_str(&x->runs);
+	wz_api_item_job(x->c, &x->group);
+	x->n++;
+	x->group.count = 0;
+	wz_buf_clear(&x->runs);
+}
+
+static bool waits_in_array(const struct wz_api_job *j)
+{
+	return j->array && (j->state == WZ_STATE_PENDING || j->state == WZ_STATE_HELD);
+}
+
+/* Rows come by number, so the tasks of an array come together. */
+static bool same_group(const struct showing *x, const struct wz_api_job *j)
+{
+	return x->group.count && waits_in_array(j) && j->array == x->group.array && j->state == x->group.state;
+}
+
+static void begin_group(struct showing *x, const struct wz_api_job *j)
+{
+	struct wz_arena *a = wz_api_call_arena(x->c);
+	x->group = *j; /* its strings are the row's */
+	x->group.count = 1;
+	x->group.name = keep(a, j->name);
+	x->group.user = keep(a, j->user);
+	x->group.queue = keep(a, j->queue);
+	x->group.reason = keep(a, j->reason);
+	x->group.reason_text = keep(a, j->reason_text);
+	x->group.profile = keep(a, j->profile);
+	x->group.comment = (struct wz_str){NULL, 0};
+	x->group.after = x->group.params = (struct wz_strs){NULL, 0};
+	x->run_first = x->run_last = j->array_index;
+	x->last = j->id;
+}
+
+static void add_to_group(struct showing *x, const struct wz_api_job *j)
+{
+	x->group.count++;
+	x->last = j->id;
+	if (j->array_index != x->run_last + 1) {
+		end_run(x);
+		x->run_first = j->array_index;
+	}
+	x->run_last = j->array_index;
 }
 
 /* Ended within the time asked for; what has not ended is in every window that has no end. */
@@ -148,13 +281,26 @@ static int list_row(void *ctx, const struct wz_job_row *r)
 		return 0;
 	if (x->q->name.len && !wz_str_eq(x->q->name, r->name))
 		return 0;
+	if (x->q->indices.len && !wz_indices_has(&x->indices, (uint32_t)r->array_index))
+		return 0;
 	if (!in_window(x->q, r) || (x->q->node.len && !was_on(x->s, r, x->q->node)))
 		return 0;
-	if (x->n == x->limit) {
+	if (x->q->label.len && !labelled(x->s, r, x->q->label))
+		return 0;
+	job_of_row(x->s, r, &j, &x->text);
+	if (x->q->collapse && same_group(x, &j)) {
+		add_to_group(x, &j);
+		return 0;
+	}
+	if (x->n + (x->group.count != 0) >= x->limit) {
 		x->more = true;
 		return 1;
 	}
-	job_of_row(x->s, r, &j);
+	end_group(x);
+	if (x->q->collapse && waits_in_array(&j)) {
+		begin_group(x, &j);
+		return 0;
+	}
 	wz_api_item_job(x->c, &j);
 	x->last = j.id;
 	x->n++;
@@ -188,13 +334,24 @@ static int words_of(const struct wz_api_job_query *q, uint32_t *ret, struct wz_e
 void op_job_list(void *ctx, struct wz_api_call *c, const struct wz_api_job_query *rq)
 {
 	struct showing x = {.s = ctx, .c = c, .q = rq, .limit = rq->limit ? rq->limit : 100000};
-	struct wz_job_query q = {
-	        .user = rq->user, .queue = rq->queue, .after = rq->after, .limit = UINT32_MAX, .brief = true};
+	struct wz_job_query q = {.user = rq->user,
+	        .queue = rq->queue,
+	        .after = rq->after,
+	        .limit = UINT32_MAX,
+	        .brief = rq->label.len == 0};
 	struct wz_err err;
 	int rc = words_of(rq, &x.words, &err);
 	q.newest_first = rq->newest;
 	if (x.words && !(x.words & ~ENDED_WORDS)) /* else what began before and lives on belongs to it */
 		q.since_us = rq->since_us > 0 ? (uint64_t)rq->since_us : 0;
+	wz_buf_init(&x.runs, x.s->mem, (size_t)1 << 20);
+	q.array = rq->array;
+	if (rc == 0 && rq->indices.len)
+		rc = wz_indices_parse(rq->indices, &x.indices, &err);
+	if (rc == 0 && rq->array && rq->indices.len && x.indices.count == 1) {
+		q.by_index = true;
+		q.index = x.indices.run[0].first;
+	}
 	if (rc == 0 && x.words && !(x.words & ENDED_WORDS)) /* by the index of open jobs */
 		q.states = ~(1u << WZ_ROW_ENDED) & 0x3f;
 	if (rc == 0 && rq->ids.n == 0)
@@ -205,6 +362,9 @@ void op_job_list(void *ctx, struct wz_api_call *c, const struct wz_api_job_query
 		q.job = rq->ids.v[i];
 		rc = wz_store_jobs(x.s->store, &q, list_row, &x, &err);
 	}
+	if (rc >= 0)
+		end_group(&x);
+	wz_buf_release(&x.runs);
 	if (rc < 0)
 		wz_api_fail(c, &err);
 	else
@@ -272,18 +432,19 @@ static int attempt_number(void *ctx, const struct wz_attempt_row *r)
 static int get_row(void *ctx, const struct wz_job_row *r)
 {
 	struct showing *x = ctx;
-	struct wz_json_fault fault;
 	struct wz_api_submit spec = {0};
 	struct wz_arena *a = wz_api_call_arena(x->c);
 	struct tasks t = {.arena = a, .s = x->s, .attempt = (uint32_t)r->attempt, .cap = (uint32_t)r->tasks + 1};
 	struct wz_err err;
 	x->found = true;
-	job_of_row(x->s, r, &x->job);
-	if (wz_json_parse(r->spec, &x->doc, &fault) == 0 &&
-	        wz_json_read(&x->doc, &wz_type_submit, &spec, a, &fault) == 0) {
+	job_of_row(x->s, r, &x->job, &x->text);
+	if (spec_load(x->s, r, a, &x->doc, &spec, &err) == 0) {
 		x->job.argv = spec.argv;
 		x->job.cwd = spec.cwd;
 		x->job.git_commit = spec.git_commit;
+		x->job.labels = spec.labels;
+		if (!x->job.comment.len)
+			x->job.comment = spec.comment;
 	}
 	t.task = wz_arena_alloc(a, t.cap * sizeof *t.task);
 	if (t.task && wz_store_attempts(x->s->store, (uint64_t)r->job, task_row, &t, &err) == 0)
@@ -450,16 +611,22 @@ static int why_row(void *ctx, const struct wz_job_row *r)
 	struct wz_api_job j;
 	struct wz_api_why w = {.job = (uint64_t)r->job, .state = api_state(r)};
 	x->found = true;
-	if (wz_core_job(x->s->core, w.job, &info) == 0 &&
-	        (info.state == WZ_JOB_WAITING || info.state == WZ_JOB_HELD)) {
-		if (info.state == WZ_JOB_WAITING) {
-			why_waiting(x->s, x->c, &w);
-			return 1;
-		}
-		w.reason = wz_str(wz_reason_word(WZ_REASON_HELD));
-		w.text = wz_str(wz_reason_text(WZ_REASON_HELD));
+	const struct booked *book = book_find(x->s, w.job);
+	if (wz_core_job(x->s->core, w.job, &info) == 0 && info.state == WZ_JOB_WAITING && !(book && book->wait)) {
+		why_waiting(x->s, x->c, &w);
+		return 1;
+	}
+	struct wz_api_blocker blocker;
+	struct wz_buf text;
+	const char *word;
+	wz_buf_init_fixed(&text, x->text.why, sizeof x->text.why);
+	if (book && book_why(x->s, book, &word, &text) && text.status == 0) {
+		w.reason = wz_str(word);
+		w.text = wz_buf_str(&text);
+		blocker = (struct wz_api_blocker){w.reason, w.text, 0};
+		w.blockers = (struct wz_items){&blocker, 1};
 	} else {
-		job_of_row(x->s, r, &j);
+		job_of_row(x->s, r, &j, &x->text);
 		w.reason = j.reason.len ? j.reason : WZ_STR("Running");
 		w.text = j.reason_text.len          ? j.reason_text
 		         : r->state == WZ_ROW_ENDED ? WZ_STR("the job has ended")

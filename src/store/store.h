@@ -158,6 +158,8 @@ void wz_store_status(const struct wz_store *s, struct wz_store_status *ret);
 struct wz_job_query {
 	uint64_t job;            /* exactly this one; 0: all */
 	uint64_t array;          /* of this array; 0: all */
+	bool by_index;           /* of the array the task with this index alone */
+	int64_t index;
 	struct wz_str user, queue; /* empty: all */
 	uint32_t states;         /* bits 1 << enum wz_row_state; 0: all */
 	uint64_t since_us;       /* submitted or ended at or after */

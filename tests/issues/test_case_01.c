@@ -60,7 +60,8 @@ static void step_of(struct life *l, uint64_t seed, unsigned refuse)
 		bool no = e->kind == WZ_EF_START && wz_rng_below(&l->rng, 1000) < refuse;
 		if (e->kind == WZ_EF_EXPLAIN || e->kind == WZ_EF_RESIZE)
 			continue;
-		apply(l, (struct wz_event){.kind = no ? WZ_EV_EFFECT_REFUSED : WZ_EV_EFFECT_CONFIRMED, .u.effect.effect = e->id});
+		apply(l, (struct wz_event){.kind = no ? WZ_EV_EFFECT_REFUSED : WZ_EV_EFFECT_CONFIRMED,
+		                 .u.effect.effect = e->id});
 		check_gangs(l, seed);
 	}
 	l->now += SECOND;
@@ -80,21 +81,29 @@ static void one_life(uint64_t seed)
 	for (uint32_t n = 0; n < 100; n++) {
 		struct wz_device_facts d = {.model = t4, .mem_bytes = 16 * GI, .compute_milli = WZ_WHOLE};
 		char name[] = {'n', (char)('0' + n / 10), (char)('0' + n % 10), 0};
-		apply(&l, (struct wz_event){.kind = WZ_EV_NODE_JOINED, .u.node = {.node = {n}, .name = wz_str(name),
-		        .cpu_milli = 8000, .mem_bytes = 64 * GI, .n_devices = 1, .device = &d}});
+		apply(&l, (struct wz_event){.kind = WZ_EV_NODE_JOINED,
+		                  .u.node = {.node = {n},
+		                          .name = wz_str(name),
+		                          .cpu_milli = 8000,
+		                          .mem_bytes = 64 * GI,
+		                          .n_devices = 1,
+		                          .device = &d}});
 	}
 	submit_gang(&l, 1, "gpus=1 tasks=60");
 	submit_gang(&l, 2, "gpus=1 tasks=60");
 	step_of(&l, seed, seed % 4 ? 0 : 20);
 	if (seed % 4) {
-		tap_ok(placed(&l, 1) == 60 && placed(&l, 2) == 0, "seed %" PRIu64 ": one runs, the other holds nothing", seed);
+		tap_ok(placed(&l, 1) == 60 && placed(&l, 2) == 0,
+		        "seed %" PRIu64 ": one runs, the other holds nothing", seed);
 		submit_gang(&l, 3, "gpus=1 tasks=10");
 		step_of(&l, seed, 0);
-		tap_ok(placed(&l, 3) == 10 && placed(&l, 2) == 0, "seed %" PRIu64 ": the small one starts at once", seed);
+		tap_ok(placed(&l, 3) == 10 && placed(&l, 2) == 0, "seed %" PRIu64 ": the small one starts at once",
+		        seed);
 	}
 	for (unsigned i = 0; i < 6; i++) {
 		if (i == 2)
-			apply(&l, (struct wz_event){.kind = WZ_EV_NODE_LEFT, .u.left.node = {(uint32_t)wz_rng_below(&l.rng, 100)}});
+			apply(&l, (struct wz_event){.kind = WZ_EV_NODE_LEFT,
+			                  .u.left.node = {(uint32_t)wz_rng_below(&l.rng, 100)}});
 		if (i == 4 && placed(&l, 1))
 			apply(&l, (struct wz_event){.kind = WZ_EV_JOB_CANCELLED, .u.job.job = 1});
 		step_of(&l, seed, seed % 4 ? 0 : 20);
