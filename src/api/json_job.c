@@ -232,6 +232,8 @@ static const struct wz_api_field submit_fields[] = {
         WZ_F_RANGE(T, compat, STR, 0, 0, 32, "slurm: SLURM_* variables too"),
         WZ_F_RANGE(T, notify, STR, 0, 0, WZ_API_TEXT_MAX, "name of a notification of the configuration"),
         WZ_F_RANGE(T, comment, STR, 0, 0, WZ_API_TEXT_MAX, "free text"),
+        WZ_F_RANGE(T, constraint, STR, 0, 0, 16384,
+                "what each task asks of the labels of nodes and of other tasks (spec/constraint.md)"),
         WZ_F_RANGE(T, git_commit, STR, 0, 0, 64, "commit of the code"),
         WZ_F_RANGE(T, git_diff, STR, 0, 0, WZ_API_BLOB_MAX, "what differs from that commit"),
         WZ_F_RANGE(T, snapshot, STR, 0, 0, 64,

@@ -359,6 +359,7 @@ struct wz_api_submit {
 	struct wz_str compat; /* "slurm": SLURM_* too */
 	struct wz_str notify;
 	struct wz_str comment;
+	struct wz_str constraint; /* spec/constraint.md */
 	struct wz_str git_commit, git_diff;
 	struct wz_str snapshot; /* of POST /v1/snapshots: the attempt runs in a checkout of its own */
 	struct wz_str snapshot_cwd; /* directory in it */

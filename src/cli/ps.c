@@ -222,8 +222,8 @@ static int attempts(struct wz_daemon *d, uint64_t job, struct wz_buf *out)
 static int show_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
 {
 	static const char *const plain[] = {"id", "name", "user", "state", "reason", "reason_text", "priority",
-	        "profile", "queue", "array", "array_index", "params", "labels", "after", "attempt", "restarts", "retries", "progress_milli",
-	        "exit_code", "exit_signal", "argv", "cwd", "comment"};
+	        "profile", "queue", "array", "array_index", "params", "labels", "after", "attempt", "restarts",
+	        "retries", "progress_milli", "exit_code", "exit_signal", "argv", "cwd", "comment"};
 	static const char *const of_task[] = {"state", "node", "devices", "pid", "exit_code", "exit_signal"};
 	struct show_args a = {.json = false};
 	struct wz_daemon d;

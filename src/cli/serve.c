@@ -13,7 +13,8 @@ struct serve_args {
 	bool no_cgroup, check;
 };
 static const struct wz_opt serve_opts[] = {
-        {"config", 'c', WZ_OPT_STRING, "FILE", "read this (WZ_CONFIG, else /etc/whalezen/whalezen.yaml when root and it is there)",
+        {"config", 'c', WZ_OPT_STRING, "FILE",
+                "read this (WZ_CONFIG, else /etc/whalezen/whalezen.yaml when root and it is there)",
                 offsetof(struct serve_args, config), 0},
         {"check-config", 0, WZ_OPT_FLAG, NULL, "read the configuration, say what is wrong with it, and end",
                 offsetof(struct serve_args, check), 0},

@@ -91,6 +91,11 @@ static int apply_wanted(struct wz_core *c, const struct wz_effect *e, struct wz_
 	return take_off(c, e, task, err);
 }
 
+static bool has_place(const struct wz_place *p)
+{
+	return p->node.v || p->devices || p->cpu || p->mem || p->dev_milli || p->dev_mem;
+}
+
 /* Of a task that is to be stopped by its contract; or of one that runs: then the whole job is moved aside, or with
  * reason 0 this task alone is given up by a job that can do without it. */
 static int apply_preempt(struct wz_core *c, const struct wz_effect *e, struct wz_err *err)
@@ -112,11 +117,14 @@ static int apply_preempt(struct wz_core *c, const struct wz_effect *e, struct wz
 	r = take_off(c, e, task, err);
 	if (r < 0)
 		return r;
-	wz_evictions_count(c);
+	if (!has_place(&e->place)) /* a move has one, and a budget of its own */
+		wz_evictions_count(c);
 	if (e->reason == 0) {
 		wz_task_give_up(c, task);
 		return 0;
 	}
+	if (e->place.cpu || e->place.mem || e->place.devices) /* it is moved: a HOLD of its new place follows */
+		wz_repack_spend(c);
 	j->preempted++;
 	wz_job_end(c, slot, WZ_END_PREEMPTED, true);
 	return 0;

@@ -256,6 +256,7 @@ static int place_waiting(struct wz_core *c, uint64_t budget, struct wz_plan *pla
 
 int wz_core_decide(struct wz_core *c, uint64_t budget, struct wz_plan *plan, struct wz_err *err)
 {
+	uint32_t n_plan;
 	int r = wz_model_order(&c->model);
 
 	plan->n = 0;
@@ -277,8 +278,11 @@ int wz_core_decide(struct wz_core *c, uint64_t budget, struct wz_plan *plan, str
 			r = place_held(c, false, plan);
 		if (r == 0)
 			r = wz_recut_propose(c, plan);
+		n_plan = plan->n;
 		if (r == 0 && plan->complete)
 			r = wz_evict_propose(c, plan);
+		if (r == 0 && plan->n == n_plan) /* else it would count on who goes already */
+			r = wz_repack_propose(c, plan);
 		c->gate.slot = WZ_ID_NONE;
 		c->gate.on = c->future.on = false;
 		wz_ledger_end(c);

@@ -348,27 +348,28 @@ int wz_evict_propose(struct wz_core *c, struct wz_plan *plan)
 {
 	struct wz_evict *v = &c->evict;
 	int64_t left = c->param[WZ_PARAM_EVICT_JOBS];
+	uint32_t mark, n_plan;
 	struct wz_rng rng;
 	int r = 0;
 
 	if (v->n_wait == 0 || !worth_it(c))
 		return 0;
+	mark = wz_ledger_mark(c);
+	n_plan = plan->n;
 	wz_rng_seed(&rng, wz_hash_u64(c->seed ^ 0xe71c7ULL, c->step));
 	r = prepare(c, &rng);
-	if (v->n_cand == 0)
-		return r;
-	for (uint32_t i = 0; i < v->n_wait && r == 0; i++)
+	for (uint32_t i = 0; v->n_cand && i < v->n_wait && r == 0; i++)
 		for (uint32_t slot = v->wait[i]; slot != WZ_ID_NONE && r == 0; slot = c->jobs.job[slot].next) {
 			bool made;
 			if (c->jobs.job[slot].planned || (c->holds.n && wz_holds_of(c, slot)))
 				continue; /* the ones before it in the class have theirs */
-			if (left-- <= 0 || v->work >= v->work_max)
-				return r;
-			made = make_room(c, slot, &rng, plan, &r);
+			made = left-- > 0 && v->work < v->work_max && make_room(c, slot, &rng, plan, &r);
 			if (!made)
 				break;
 		}
 	plan->work += v->work;
+	if (plan->n == n_plan) /* nothing came of it: what leaves has not left for those who look next */
+		wz_ledger_rollback(c, mark);
 	return r;
 }
 

@@ -84,8 +84,10 @@ static void log_undo(struct wz_core *c, uint32_t task, bool took, const struct w
 	if (!c->ledger.open)
 		return;
 	wz_check(c->ledger.n_undo < c->ledger.undo_cap);
-	c->ledger.undo[c->ledger.n_undo++] =
-	        (struct wz_undo){.task = task, .took = took, .after = c->jobs.task[task].prev, .place = *p};
+	c->ledger.undo[c->ledger.n_undo++] = (struct wz_undo){.task = task,
+	        .took = took,
+	        .place = *p,
+	        .prev = c->jobs.task[task].prev};
 }
 
 static void lift(struct wz_core *c, uint32_t hold, bool up)
@@ -119,6 +121,7 @@ static void take(struct wz_core *c, uint32_t task, const struct wz_place *p, uin
 	t->dev_mem = p->dev_mem;
 	account(c, t, -1);
 	link_task(c, task, after);
+	c->changes += !c->ledger.trial;
 	if (c->between.n_tallies)
 		wz_between_count(c, task, 1);
 	wz_index_changed(c, p->node.v);
@@ -179,6 +182,7 @@ void wz_ledger_give(struct wz_core *c, uint32_t task)
 		wz_between_count(c, task, -1);
 	account(c, t, 1);
 	unlink_task(c, task);
+	c->changes += !c->ledger.trial;
 	t->node = WZ_ID_NONE;
 	t->devices = 0;
 	if (c->model.node[p.node.v].over && !c->ledger.trial)
@@ -221,6 +225,13 @@ uint32_t wz_ledger_mark(const struct wz_core *c)
 	return c->ledger.n_undo;
 }
 
+static void take_back(struct wz_core *c, const struct wz_undo *u)
+{
+	take(c, u->task, &u->place, u->prev);
+	if (!c->model.node[u->place.node.v].over) /* a look may have found it no more so, without the task */
+		wz_ledger_observe(c, u->place.node.v);
+}
+
 void wz_ledger_rollback(struct wz_core *c, uint32_t mark)
 {
 	wz_check(c->ledger.open);
@@ -232,7 +243,7 @@ void wz_ledger_rollback(struct wz_core *c, uint32_t mark)
 		else if (u->took)
 			wz_ledger_give(c, u->task);
 		else
-			take(c, u->task, &u->place, u->after);
+			take_back(c, u);
 	}
 	c->ledger.open = true;
 }

@@ -71,6 +71,7 @@ void wz_jobspec_init(struct wz_jobspec *j, struct wz_arena *a, const struct wz_c
 	X("nice", 0, "N", "lowers the priority by N") \
 	X("comment", 0, "TEXT", "free text") \
 	X("label", 'l', "NAME=VALUE", "label; may be given several times") \
+	X("constraint", 0, "TEXT", "what it asks of labels: node: rack in (a,b); apart: app=web per node") \
 	X("cwd", 'D', "DIR", "working directory (the present one)") \
 	X("hold", 'H', NULL, "wait for wz release") \
 	X("begin", 'b', "TIME", "not before: 18:00, now+2h, 2026-12-24T18:00") \

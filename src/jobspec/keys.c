@@ -86,6 +86,7 @@ int wz_jobspec_command(struct wz_jobspec *j, const struct wz_str *argv, uint32_t
 LINE(set_name, rq.name, 128)
 LINE(set_queue, rq.queue, 128)
 LINE(set_comment, rq.comment, 4096)
+LINE(set_constraint, rq.constraint, 16384)
 LINE(set_cwd, rq.cwd, 4096)
 LINE(set_output, rq.stdout_path, 4096)
 LINE(set_error, rq.stderr_path, 4096)
@@ -362,15 +363,15 @@ static const struct {
 	int (*set)(struct setting *s);
 } setters[] = {{"gpus", set_gpus}, {"profile", set_profile}, {"name", set_name}, {"queue", set_queue},
         {"priority", set_priority}, {"nice", set_nice}, {"comment", set_comment}, {"label", set_label},
-        {"cwd", set_cwd}, {"hold", set_hold}, {"begin", set_begin}, {"deadline", set_deadline},
-        {"after", set_after}, {"on-dep-fail", set_on_dep_fail}, {"array", set_array}, {"sweep", set_sweep},
-        {"lines", set_lines}, {"throttle", set_throttle}, {"retries", set_retries}, {"retry-on", set_retry_on},
-        {"retry-delay", set_retry_delay}, {"no-requeue", set_no_requeue}, {"output", set_output},
-        {"error", set_error}, {"keep", set_keep}, {"env", set_env}, {"pass", set_pass}, {"env-all", set_env_all},
-        {"secret", set_secret}, {"secrets-env", set_secrets_env}, {"snapshot", set_snapshot},
-        {"untracked", set_untracked}, {"script", set_script}, {"sh", set_sh}, {"umask", set_umask},
-        {"log-max", set_log_max}, {"image", set_image}, {"notify", set_notify}, {"key", set_key},
-        {"slurm", set_slurm}};
+        {"constraint", set_constraint}, {"cwd", set_cwd}, {"hold", set_hold}, {"begin", set_begin},
+        {"deadline", set_deadline}, {"after", set_after}, {"on-dep-fail", set_on_dep_fail}, {"array", set_array},
+        {"sweep", set_sweep}, {"lines", set_lines}, {"throttle", set_throttle}, {"retries", set_retries},
+        {"retry-on", set_retry_on}, {"retry-delay", set_retry_delay}, {"no-requeue", set_no_requeue},
+        {"output", set_output}, {"error", set_error}, {"keep", set_keep}, {"env", set_env}, {"pass", set_pass},
+        {"env-all", set_env_all}, {"secret", set_secret}, {"secrets-env", set_secrets_env},
+        {"snapshot", set_snapshot}, {"untracked", set_untracked}, {"script", set_script}, {"sh", set_sh},
+        {"umask", set_umask}, {"log-max", set_log_max}, {"image", set_image}, {"notify", set_notify},
+        {"key", set_key}, {"slurm", set_slurm}};
 
 static const struct {
 	const char *key;

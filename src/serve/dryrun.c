@@ -133,7 +133,8 @@ static int look(struct whatif *x, const struct wz_profile *p, const struct wz_ap
 	        .user = wz_str(wz_api_call_who(x->c)->name),
 	        .queue = rq->queue,
 	        .priority = rq->priority,
-	        .profile = p};
+	        .profile = p,
+	        .constraint = rq->constraint};
 	e.time_us = now;
 	int rc = wz_core_apply(x->core, &e, err);
 	if (rc < 0)

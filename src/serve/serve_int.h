@@ -9,6 +9,7 @@
 #include "agent/wire.h"
 #include "api/api.h"
 #include "base/map.h"
+#include "jobspec/params.h"
 #include "os/loop.h"
 #include "os/sock.h"
 #include "serve/book.h"
@@ -318,6 +319,14 @@ void op_board(void *ctx, struct wz_api_call *c, const struct wz_api_board_query 
 void serve_past_end(struct serve *s);
 void op_info(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);
 int op_job_owner(void *ctx, uint64_t job, struct wz_str *ret_name, int64_t *ret_uid);
+struct shown_text { /* what a job's views point into, beside the row */
+	char why[512];
+	struct wz_str params[WZ_SWEEP_AXES_MAX], after[256];
+};
+/* Fills what a row says; views are of the row and of *t. */
+void job_of_row(struct serve *s, const struct wz_job_row *r, struct wz_api_job *j, struct shown_text *t);
+int32_t state_now(struct serve *s, const struct wz_job_row *r); /* as the core sees it: a row does not say that it is frozen */
+struct wz_str show_keep(struct wz_arena *a, struct wz_str v); /* a copy; empty when there is no memory */
 int32_t state_of_end(int64_t end);
 struct wz_nums devices_of(struct wz_arena *a, struct wz_str text); /* "0,3" */
 int32_t api_state(const struct wz_job_row *r); /* enum wz_api_state */

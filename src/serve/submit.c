@@ -8,13 +8,14 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/quant.h"
+#include "core/constraint.h"
 #include "jobspec/indices.h"
 #include "jobspec/jobspec.h"
 #include "jobspec/params.h"
 
 #include <unistd.h>
 
-#define BATCH_ROOM ((size_t)44 << 20) /* of one array in a batch */
+#define BATCH_ROOM ((size_t)112 << 20) /* of one array in a batch */
 #define DEPS_OF_TASKS_MAX 1000000u
 
 static void refuse(struct wz_api_call *c, int code, const char *reason, const char *text, const char *field)
@@ -275,7 +276,7 @@ static int check_room(struct submit *x, struct wz_str profile, struct wz_err *er
 		all += (size_t)x->count * 64 * x->rq->sweep.n;
 	if (x->many && all > BATCH_ROOM)
 		return wz_err_set(err, -E2BIG, "TooManyTasks",
-		        WZ_STR("the tasks take more than 44 MiB in all: fewer of them, or shorter lines"));
+		        WZ_STR("the tasks take more than 112 MiB in all: fewer of them, or shorter lines"));
 	if (x->s->batch.text.len + all > WZ_STORE_BATCH_MAX - ((size_t)2 << 20))
 		return wz_err_set(err, -EAGAIN, "StoreBusy", WZ_STR("too much is being written; try again"));
 	return x->deps && (uint64_t)x->deps->n * x->count > DEPS_OF_TASKS_MAX
@@ -336,6 +337,7 @@ static int one(struct submit *x, uint32_t k, uint32_t order, struct wz_str profi
 	        .deadline_us = rq->deadline_us,
 	        .limit_us = (int64_t)x->profile.time_us};
 	struct wz_event e = {.kind = WZ_EV_JOB_SUBMITTED};
+	struct wz_label label[64]; /* as many as the request may have */
 	vary(x, k);
 	if (x->many)
 		b.index = r->array_index;
@@ -358,7 +360,14 @@ static int one(struct submit *x, uint32_t k, uint32_t order, struct wz_str profi
 	        .queue = r->queue,
 	        .priority = rq->priority,
 	        .profile = &x->profile,
-	        .held = b.wait != 0};
+	        .held = b.wait != 0,
+	        .constraint = rq->constraint,
+	        .label = label};
+	for (uint32_t i = 0; i < rq->labels.n && i < WZ_ARRAY_LEN(label); i++) /* others are for people only */
+		if (rq->labels.v[i].key.len && wz_constraint_word(rq->labels.v[i].key) &&
+		        wz_constraint_word(rq->labels.v[i].value))
+			label[e.u.submit.n_labels++] =
+			        (struct wz_label){rq->labels.v[i].key, rq->labels.v[i].value};
 	int rc = serve_apply(s, &e, err);
 	if (rc < 0)
 		return rc;

@@ -36,7 +36,7 @@
 struct wz_store;
 
 #define WZ_STORE_SCHEMA 2u           /* version of the file that this program writes */
-#define WZ_STORE_BATCH_MAX (64u << 20) /* bytes of one batch's texts */
+#define WZ_STORE_BATCH_MAX (128u << 20) /* bytes of one batch's texts */
 #define WZ_BLOB_MAX (16u << 20)
 #define WZ_BLOB_ID 65                /* 64 hex digits and a terminator: SHA-256 of the bytes */
 #define WZ_JOB_NUMBER_MAX (INT64_MAX)

@@ -46,7 +46,7 @@ struct storm {
 	struct fault_mem f[CORES];
 	struct wz_core *core[CORES];
 	struct wz_plan plan[CORES];
-	uint64_t now, next_job;
+	uint64_t now, next_job, last_id;
 	bool queued; /* rules of queues were set: not every job is taken */
 	struct wz_profile profile[PROFILES];
 	struct body_job job[JOBS];
@@ -335,6 +335,12 @@ static void end_task(struct storm *s)
 		t = (t + 1) % TASKS;
 	if (!j->alive[t] && chance(s, 90))
 		return;
+	if (j->alive[t] > 1 && chance(s, 15)) { /* a report of an earlier attempt that was long on its way */
+		e = (struct wz_event){.kind = chance(s, 50) ? WZ_EV_TASK_ENDED : WZ_EV_TASK_STARTED,
+		        .u.task = {.job = j->number, .task = t, .attempt = j->alive[t] - 1, .end = WZ_END_FAILED}};
+		apply(s, &e);
+		return;
+	}
 	e = (struct wz_event){.kind = WZ_EV_TASK_ENDED,
 	        .u.task = {.job = j->number,
 	                .task = t,
@@ -716,8 +722,9 @@ static void check_eviction(struct storm *s, const struct wz_effect *f)
 	struct wz_job_info info;
 	if (f->kind != WZ_EF_PREEMPT || wz_core_job(s->core[MAIN], f->job, &info) < 0 ||
 	        info.state != WZ_JOB_RUNNING ||
-	        wz_core_task_work(s->core[MAIN], f->job, f->task, &work) < 0 || work.warned)
-		return; /* it was told to go before */
+	        wz_core_task_work(s->core[MAIN], f->job, f->task, &work) < 0 || work.warned ||
+	        !same_place(&f->place, &(struct wz_place){.node = {0}}))
+		return; /* it was told to go before; or it moves to a place that repacking found */
 	s->evictions++;
 	STORM_OK(s, lawful(s, info.priority), "I5: job %" PRIu64 " is moved aside for nobody above it", f->job);
 	STORM_OK(s, j && !j->foreign && (f->reason == 0 || f->reason == WZ_END_PREEMPTED),
@@ -750,6 +757,8 @@ static void step(struct storm *s, bool final)
 			        s->plan[k].effect[i].place.node.v, s->plan[k].effect[i].reason);
 	for (uint32_t i = 0; i < s->plan[MAIN].n && !s->failed; i++) {
 		const struct wz_effect *f = &s->plan[MAIN].effect[i];
+		STORM_OK(s, f->id > s->last_id, "an id is used twice");
+		s->last_id = f->id;
 		if (f->kind == WZ_EF_START)
 			check_asked(s, f);
 		check_eviction(s, f);
@@ -775,6 +784,17 @@ static void step(struct storm *s, bool final)
 			check_racks(s, s->plan[MAIN].effect[i].job);
 	for (uint32_t i = 0; i < s->plan[MAIN].n && !s->failed; i++)
 		enact(s, &s->plan[MAIN].effect[i]);
+}
+
+/* I3: the deadline that comes up next is the earliest of those in flight. */
+static void check_deadlines(struct storm *s)
+{
+	static struct wz_flight_info f[4096];
+	uint32_t n = wz_core_flights(s->core[MAIN], f, 4096);
+	uint64_t first = UINT64_MAX;
+	for (uint32_t i = 0; i < n && i < 4096; i++)
+		first = f[i].deadline_us < first ? f[i].deadline_us : first;
+	STORM_OK(s, wz_core_next_deadline(s->core[MAIN]) <= first, "I3: a deadline is passed over");
 }
 
 /* What the tasks hold is what the devices miss; and who is gone was allowed to go, and left nothing alive. */
@@ -821,6 +841,7 @@ static void check_books(struct storm *s)
 		for (uint32_t d = n->first_dev; d < n->first_dev + n->n_dev; d++)
 			missing += wz_device_milli(&m->dev[d]) - m->dev_milli[d];
 	}
+	check_deadlines(s);
 	wz_core_stats(c, &st);
 	for (struct wz_hold_info h; wz_core_hold(c, kept, &h) == 0; kept++) {
 		missing -= (int64_t)h.place.dev_milli * __builtin_popcountll(h.place.devices);
@@ -982,7 +1003,8 @@ static void test_storm(void)
 		if (storm_alone(&script, live)) /* in a process of its own: a crash is a failure like another */
 			continue;
 		uint32_t was = script.n;
-		storm_shrink(&script, live);
+		if (!getenv("WZ_NO_SHRINK"))
+			storm_shrink(&script, live);
 		tap_ok(false,
 		        "seed %" PRIu64
 		        " fails; %u of its %u lines are enough (WZ_SCRIPT=FILE WZ_LOUD=1 runs them):",
