@@ -119,6 +119,7 @@ struct serve {
 	struct wz_timer book_timer;
 	bool armed; /* the step's timer is set */
 	uint64_t last_job, seq;
+	int64_t starts_us; /* when starts were planned last; 0: never */
 	int64_t wall_us, mono_us; /* the two clocks at the start */
 	struct wz_timer step_timer, deadline_timer, agent_timer, patience_timer;
 	struct wz_watch store_watch;
