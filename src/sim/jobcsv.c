@@ -361,8 +361,13 @@ static int write_refused(const struct wz_sim_nodes *nodes, const struct wz_sim_t
 	{ \
 		return read_file(&id##_csv, src, nodes, tasks, err); \
 	} \
-	const struct wz_trace_format wz_format_##id = { \
-	        name_, summary_, id##_sniff, NULL, id##_read, write_refused, name_ ".csv", name_ ".csv"}; \
+	const struct wz_trace_format wz_format_##id = {.name = name_, \
+	        .summary = summary_, \
+	        .sniff = id##_sniff, \
+	        .read_tasks = id##_read, \
+	        .write = write_refused, \
+	        .nodes_file = name_ ".csv", \
+	        .tasks_file = name_ ".csv"}; \
 	static const struct job_csv id##_csv = {__VA_ARGS__};
 
 /* Seconds that a start took on Muri's testbed, by model and GPUs (1, 2, 4, 8, 16, 32 or more); 10 where it was not measured. */

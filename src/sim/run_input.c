@@ -66,6 +66,28 @@ static bool selected(const struct wz_run_select *s, const struct wz_sim_task *t)
 	       (s->to_us == 0 || t->submit_us < s->to_us);
 }
 
+/* Where the trace has steps and speeds: on the fastest device type of the cluster. -1: not known. */
+static int64_t run_from_speeds(const struct wz_run_input *in, const struct wz_sim_task *t)
+{
+	const struct wz_sim_speeds *v = t->speeds ? &in->tasks->speeds[t->speeds] : NULL;
+	int64_t best = 0;
+
+	for (uint32_t i = 0; v && i < v->n; i++)
+		for (uint32_t n = 0; n < in->nodes->n; n++) {
+			struct wz_model_set set = {{0}};
+			uint16_t m = in->nodes->node[n].n_devices ? in->nodes->node[n].device[0].model.v : WZ_MODEL_NONE;
+			bool same = m < in->nodes->catalogue->n && (wz_str_eq_nocase(v->type[i].model, wz_str(in->nodes->catalogue->model[m].name)) ||
+			                    (wz_catalogue_match(in->nodes->catalogue, v->type[i].model, &set, NULL) == 0 && wz_model_set_has(&set, m)));
+			if (same && v->type[i].micro > best)
+				best = v->type[i].micro;
+			if (same)
+				break;
+		}
+	if (best == 0)
+		return -1;
+	return (int64_t)((__int128)t->steps * 1000000 * 1000000 / best) + 1;
+}
+
 static int add(struct wz_run_input *in, uint32_t task, struct wz_strtab tab[3], struct wz_err *err)
 {
 	const struct wz_sim_task *t = &in->tasks->task[task];
@@ -73,7 +95,7 @@ static int add(struct wz_run_input *in, uint32_t task, struct wz_strtab tab[3], 
 	uint32_t gpus = t->gpus * p->tasks_min;
 	struct wz_run_job *j;
 
-	if (gpus == 0 || t->submit_us < 0 || (t->run_us < 0 && p->kind != WZ_KIND_SERVICE) || gpus > in->gpus) {
+	if (gpus == 0 || t->submit_us < 0 || (t->run_us < 0 && p->kind != WZ_KIND_SERVICE && run_from_speeds(in, t) < 0 && !t->app) || gpus > in->gpus) {
 		in->left_out++;
 		return 0;
 	}
@@ -85,7 +107,7 @@ static int add(struct wz_run_input *in, uint32_t task, struct wz_strtab tab[3], 
 	        .milli = t->milli,
 	        .priority = t->priority,
 	        .submit_us = t->submit_us,
-	        .run_us = t->run_us > 0 ? t->run_us : 1,
+	        .run_us = t->run_us > 0 ? t->run_us : run_from_speeds(in, t) > 0 ? run_from_speeds(in, t) : 1,
 	        .limit_us = (int64_t)p->time_us,
 	        .restart_us = t->restart_us,
 	        .ckpt_us = (int64_t)p->preempt.interval_us,

@@ -3,6 +3,8 @@
  * costs memory and nothing else), the index entry and the element come last. */
 #include "sim/workload.h"
 
+#include "sim/elastic.h"
+
 #include "base/check.h"
 #include "base/fix.h"
 #include "base/hash.h"
@@ -39,6 +41,7 @@ void wz_sim_tasks_init(struct wz_sim_tasks *s, const struct wz_mem *mem)
 	wz_arena_init(&s->arena, mem, ARENA_BLOCK);
 	wz_strtab_init(&s->names, mem);
 	wz_strtab_init(&s->profile_keys, mem);
+	wz_strtab_init(&s->speed_keys, mem);
 }
 
 void wz_sim_tasks_release(struct wz_sim_tasks *s)
@@ -47,6 +50,10 @@ void wz_sim_tasks_release(struct wz_sim_tasks *s)
 	wz_grow_free(s->mem, &s->profile, &s->profile_cap, sizeof *s->profile);
 	wz_strtab_release(&s->names);
 	wz_strtab_release(&s->profile_keys);
+	wz_strtab_release(&s->speed_keys);
+	wz_grow_free(s->mem, &s->speeds, &s->speeds_cap, sizeof *s->speeds);
+	wz_elastic_free(s->elastic);
+	s->elastic = NULL;
 	wz_arena_release(&s->arena);
 	s->n = s->n_profiles = 0;
 }
@@ -365,6 +372,35 @@ int wz_sim_tasks_add(struct wz_sim_tasks *s, const struct wz_sim_task *t, struct
 	wz_check(id == s->n);
 	summarise(&copy, &s->profile[t->profile]);
 	s->task[s->n++] = copy;
+	return 0;
+}
+
+uint32_t wz_sim_tasks_find_speeds(const struct wz_sim_tasks *s, struct wz_str key)
+{
+	uint32_t id = wz_strtab_find(&s->speed_keys, key);
+	return id == WZ_NONE ? 0 : id + 1;
+}
+
+int wz_sim_tasks_speed(struct wz_sim_tasks *s, struct wz_str key, struct wz_str model, int64_t micro, struct wz_err *err)
+{
+	struct wz_sim_speeds *x;
+	uint32_t id;
+	if (wz_strtab_add(&s->speed_keys, key, &id) < 0 ||
+	        wz_grow(s->mem, &s->speeds, &s->speeds_cap, id + 2, sizeof *s->speeds) < 0)
+		return out_of_memory(err);
+	s->n_speeds = s->speed_keys.len + 1;
+	x = &s->speeds[id + 1];
+	for (uint32_t i = 0; i < x->n; i++) {
+		if (wz_str_eq(x->type[i].model, model)) {
+			x->type[i].micro = micro;
+			return 0;
+		}
+	}
+	if (x->n == WZ_SIM_SPEEDS_MAX)
+		return too_many(err, "device types with a speed", WZ_SIM_SPEEDS_MAX);
+	if (copy_str(&s->arena, model, &x->type[x->n].model) < 0)
+		return out_of_memory(err);
+	x->type[x->n++].micro = micro;
 	return 0;
 }
 

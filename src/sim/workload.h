@@ -56,7 +56,18 @@ struct wz_sim_task {
 	int64_t run_us; /* how long it works when it gets what it asks; else end - start, else -1 */
 	struct wz_str template_; /* what runs: jobs of one template are alike (model, script); empty: not known */
 	bool pinned; /* is never preempted */
+	int64_t steps; /* of work, where the trace has speeds; 0: not known */
+	uint32_t speeds; /* index into wz_sim_tasks.speeds; 0: none */
+	uint32_t app; /* with profiles: application + 1 (sim/elastic.h); 0: none */
+	uint32_t batch; /* its batch size there */
 	int64_t restart_us; /* what a restart costs it; 0: not known */
+};
+
+/* How fast a job works on each device model: steps a second x 10^6. */
+#define WZ_SIM_SPEEDS_MAX 8u
+struct wz_sim_speeds {
+	uint32_t n;
+	struct { struct wz_str model; int64_t micro; } type[WZ_SIM_SPEEDS_MAX];
 };
 
 struct wz_sim_tasks {
@@ -67,6 +78,10 @@ struct wz_sim_tasks {
 	struct wz_profile *profile; /* [n_profiles] */
 	uint32_t n_profiles, profile_cap;
 	struct wz_strtab names, profile_keys;
+	struct wz_sim_speeds *speeds; /* [n_speeds]; 0 is none */
+	uint32_t n_speeds, speeds_cap;
+	struct wz_strtab speed_keys; /* "job type/gpus": id + 1 is the index in speeds */
+	struct wz_elastic *elastic; /* profiles of elastic jobs (sim/elastic.h); owned; NULL */
 	int64_t epoch_us; /* the trace's start since 1970, UTC; 0: not known */
 };
 
@@ -120,5 +135,9 @@ struct wz_sim_totals wz_sim_tasks_totals(const struct wz_sim_tasks *s);
 /* A digest of everything that a reader could see (names, facts, times, profiles by their text); the same on every
  * machine. *ret untouched on -ENOMEM. */
 int wz_sim_digest(const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *tasks, uint64_t *ret);
+
+/* The speeds of a job type with so many devices: appended, or found. `key` is unique for both. -E2BIG, -ENOMEM. */
+int wz_sim_tasks_speed(struct wz_sim_tasks *s, struct wz_str key, struct wz_str model, int64_t micro, struct wz_err *err);
+uint32_t wz_sim_tasks_find_speeds(const struct wz_sim_tasks *s, struct wz_str key); /* 0: none */
 
 #endif
