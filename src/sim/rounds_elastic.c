@@ -24,6 +24,20 @@
 #define START_MAX 2u     /* devices that a job may start on */
 #define STAY 1.3         /* a change must gain so much to be made when there is room without it */
 
+struct ejob {
+	struct wz_order_job o;
+	uint32_t app, batch, epoch;
+	double progress, rescale_s;
+	uint32_t gpus, nodes, local, accum; /* now */
+	uint8_t on[SPREAD_MAX];
+	uint32_t node[SPREAD_MAX];
+	uint32_t want; /* devices that it shall have */
+	uint32_t restarts, started;
+	double executed_s, since_s;
+	int64_t held_from;
+	bool running, arrived, ended;
+};
+
 /* What applications make of devices in an epoch: the best batch of each number, reckoned once. */
 struct curve { bool made; double speed[CURVE_MAX]; uint32_t local[CURVE_MAX]; };
 #define EPOCHS_MAX 512u
