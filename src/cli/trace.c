@@ -8,6 +8,11 @@ static const struct wz_verb *const verbs[] = {
         &wz_verb_trace_info,
         &wz_verb_trace_convert,
         &wz_verb_trace_check,
+        &wz_verb_trace_cut,
+        &wz_verb_trace_scale,
+        &wz_verb_trace_merge,
+        &wz_verb_trace_anon,
+        &wz_verb_trace_import_slurm,
         &wz_verb_trace_replay,
         NULL,
 };

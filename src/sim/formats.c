@@ -4,12 +4,13 @@
 #include "base/csv.h"
 #include "base/near.h"
 #include "os/file.h"
+#include "sim/gunzip.h"
 
 #include <glob.h>
 
 const struct wz_trace_format *const wz_trace_formats[] = {&wz_format_openb, &wz_format_wz, &wz_format_muri,
         &wz_format_elasticflow, &wz_format_chronus, &wz_format_tiresias, &wz_format_philly, &wz_format_helios,
-        &wz_format_pai, &wz_format_spotjobs, &wz_format_dlrm, &wz_format_genai, &wz_format_gavel, &wz_format_gavel_speeds, &wz_format_pollux, &wz_format_pollux_profile, NULL};
+        &wz_format_pai, &wz_format_spotjobs, &wz_format_dlrm, &wz_format_genai, &wz_format_gavel, &wz_format_gavel_speeds, &wz_format_pollux, &wz_format_pollux_profile, &wz_format_swf, &wz_format_spot, &wz_format_kubernetes, NULL};
 
 #define SOURCES_MAX 256u
 #define SNIFF_BYTES 8192u
@@ -155,6 +156,12 @@ int wz_trace_load(const char *const *path, uint32_t n, const struct wz_trace_for
 		rc = wz_file_read(p, WZ_TRACE_BYTES_MAX, mem, &text[got], err);
 		if (rc < 0)
 			break;
+		if (wz_is_gzip(wz_file_text_str(&text[got])))
+			rc = wz_gunzip(&text[got], WZ_TRACE_BYTES_MAX, p, err);
+		if (rc < 0) {
+			wz_file_text_release(&text[got]);
+			break;
+		}
 		src[got] = (struct wz_trace_source){wz_str(p), wz_file_text_str(&text[got])};
 		if (got < given && wz_trace_sniff(&src[got], only, &f, &holds, NULL) == 0 && f->companions) {
 			add_companions(f, p, &found);

@@ -43,6 +43,8 @@ extern const struct wz_trace_format wz_format_muri, wz_format_tiresias, wz_forma
         wz_format_philly, wz_format_helios, wz_format_pai, wz_format_spotjobs, wz_format_dlrm, wz_format_genai; /* jobcsv.c */
 extern const struct wz_trace_format wz_format_gavel, wz_format_gavel_speeds; /* gavel.c */
 extern const struct wz_trace_format wz_format_pollux, wz_format_pollux_profile; /* pollux.c */
+extern const struct wz_trace_format wz_format_swf;
+extern const struct wz_trace_format wz_format_kubernetes, wz_format_spot; /* kubejson.c */
 
 extern const struct wz_trace_format *const wz_trace_formats[]; /* ends with NULL */
 const struct wz_trace_format *wz_trace_format_find(

@@ -22,7 +22,7 @@
 #define CURVE_MAX 12u    /* 1, 2, 4, ... devices */
 #define POLLUX_Q1 57600.0
 #define START_MAX 2u     /* devices that a job may start on */
-#define STAY 1.3         /* a change must gain so much to be made when there is room without it */
+#define STAY 1.1         /* a change must gain so much to be made when there is room without it */
 
 struct ejob {
 	struct wz_order_job o;

@@ -347,7 +347,7 @@ static int loop(struct wz_run_state *s, struct wz_err *err)
 		int64_t at = next < s->in->n ? s->in->job[next].submit_us : WZ_ORDER_NEVER;
 		if (s->heap_n && s->live[s->heap[0]].at_us < at)
 			at = s->live[s->heap[0]].at_us;
-		if (at == WZ_ORDER_NEVER) /* only services, or what never fits, are left */
+		if (at == WZ_ORDER_NEVER && !(s->n_active && wz_run_faults_down(&faults))) /* only services, or what never fits, are left */
 			break;
 		if (wz_run_faults_next(&faults) <= at)
 			at = wz_run_faults_next(&faults);

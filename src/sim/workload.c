@@ -52,6 +52,7 @@ void wz_sim_tasks_release(struct wz_sim_tasks *s)
 	wz_strtab_release(&s->profile_keys);
 	wz_strtab_release(&s->speed_keys);
 	wz_grow_free(s->mem, &s->speeds, &s->speeds_cap, sizeof *s->speeds);
+	wz_grow_free(s->mem, &s->spot, &s->spot_cap, sizeof *s->spot);
 	wz_elastic_free(s->elastic);
 	s->elastic = NULL;
 	wz_arena_release(&s->arena);
@@ -402,6 +403,18 @@ int wz_sim_tasks_speed(struct wz_sim_tasks *s, struct wz_str key, struct wz_str 
 		return out_of_memory(err);
 	x->type[x->n++].micro = micro;
 	return 0;
+}
+
+void wz_sim_tasks_rebase(struct wz_sim_tasks *s, uint32_t from, int64_t first_us)
+{
+	if (s->epoch_us == 0)
+		s->epoch_us = first_us;
+	for (uint32_t i = from; i < s->n; i++) {
+		int64_t *time[3] = {&s->task[i].submit_us, &s->task[i].start_us, &s->task[i].end_us};
+		for (int k = 0; k < 3; k++)
+			if (*time[k] >= 0)
+				*time[k] = *time[k] > s->epoch_us ? *time[k] - s->epoch_us : 0;
+	}
 }
 
 /* ---- sums and digest ---- */

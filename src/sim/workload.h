@@ -82,6 +82,9 @@ struct wz_sim_tasks {
 	uint32_t n_speeds, speeds_cap;
 	struct wz_strtab speed_keys; /* "job type/gpus": id + 1 is the index in speeds */
 	struct wz_elastic *elastic; /* profiles of elastic jobs (sim/elastic.h); owned; NULL */
+	uint32_t *spot; /* [n_spot] spot nodes that there are in each gap of spot_gap_us */
+	uint32_t n_spot, spot_cap;
+	int64_t spot_gap_us;
 	int64_t epoch_us; /* the trace's start since 1970, UTC; 0: not known */
 };
 
@@ -135,6 +138,9 @@ struct wz_sim_totals wz_sim_tasks_totals(const struct wz_sim_tasks *s);
 /* A digest of everything that a reader could see (names, facts, times, profiles by their text); the same on every
  * machine. *ret untouched on -ENOMEM. */
 int wz_sim_digest(const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *tasks, uint64_t *ret);
+
+/* Times since 1970 of the tasks from `from` on become times since the trace's start, which becomes `first_us` unless it is known. */
+void wz_sim_tasks_rebase(struct wz_sim_tasks *s, uint32_t from, int64_t first_us);
 
 /* The speeds of a job type with so many devices: appended, or found. `key` is unique for both. -E2BIG, -ENOMEM. */
 int wz_sim_tasks_speed(struct wz_sim_tasks *s, struct wz_str key, struct wz_str model, int64_t micro, struct wz_err *err);
