@@ -63,7 +63,7 @@ void wz_run_touch(struct wz_run_state *s, uint32_t j)
 	struct wz_run_live *l = &s->live[j];
 	int64_t at = s->job[j].running ? l->finish_us : WZ_ORDER_NEVER;
 
-	if (rule->change && !l->ended) {
+	if (rule->change && !l->ended && !s->in->job[j].service && !s->in->job[j].replica) {
 		int64_t c = rule->change(&s->order, &s->job[j], s->now);
 		if (c <= s->now)
 			c = s->now + 1;
@@ -112,11 +112,21 @@ static void account(struct wz_run_state *s, uint32_t j, int64_t from)
 		s->window_gpu_us += g * (double)(to - from);
 }
 
+/* Services and their replicas go before all; else as the order says. */
+static struct wz_okey key_of(const struct wz_run_state *s, uint32_t j)
+{
+	const struct wz_run_job *r = &s->in->job[j];
+
+	if (r->service || r->replica)
+		return (struct wz_okey){WZ_ORDER_FIRST + !s->job[j].running, r->submit_us};
+	return s->order.rule->key(&s->order, &s->job[j], s->now);
+}
+
 void wz_run_wait(struct wz_run_state *s, uint32_t j)
 {
 	uint32_t c = s->in->job[j].class_;
 
-	s->job[j].key = s->order.rule->key(&s->order, &s->job[j], s->now);
+	s->job[j].key = key_of(s, j);
 	if (s->waiting[c].root == WZ_NONE) {
 		s->active_at[c] = s->n_active;
 		s->active[s->n_active++] = c;
@@ -180,7 +190,7 @@ int wz_run_start(struct wz_run_state *s, uint32_t j, struct wz_err *err)
 	l->held0_us = o->held_us;
 	l->finish_us =
 	        s->in->job[j].service ? WZ_ORDER_NEVER : s->now + l->delay_us + s->in->job[j].run_us - o->done_us;
-	o->key = s->order.rule->key(&s->order, o, s->now);
+	o->key = key_of(s, j);
 	wz_otree_add(
 	        &s->pool, &s->running, j, o->key, o->key.a == WZ_ORDER_FIRST ? 0 : wz_run_need(&s->in->job[j]));
 	if (!l->dirty) {
@@ -284,7 +294,7 @@ static void rekey(struct wz_run_state *s, uint32_t j)
 		s->order.rule->advance(&s->order, o, s->now);
 	if (o->running) {
 		wz_otree_remove(&s->pool, &s->running, j);
-		o->key = s->order.rule->key(&s->order, o, s->now);
+		o->key = key_of(s, j);
 		wz_otree_add(&s->pool, &s->running, j, o->key,
 		        o->key.a == WZ_ORDER_FIRST ? 0 : wz_run_need(&s->in->job[j]));
 		if (!s->live[j].dirty) {
@@ -311,7 +321,7 @@ static void settle(struct wz_run_state *s)
 			continue;
 		s->order.rule->event(&s->order, o, WZ_ORDER_SETTLED, s->now);
 		wz_otree_remove(&s->pool, &s->running, j);
-		o->key = s->order.rule->key(&s->order, o, s->now);
+		o->key = key_of(s, j);
 		wz_otree_add(&s->pool, &s->running, j, o->key,
 		        o->key.a == WZ_ORDER_FIRST ? 0 : wz_run_need(&s->in->job[j]));
 	}

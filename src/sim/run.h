@@ -31,7 +31,8 @@ struct wz_run_job {
 	int64_t restart_us; /* its own, as the trace says; 0: not known */
 	int64_t ckpt_us; /* progress is kept in such steps; 0: all of it */
 	bool fixed;
-	bool service;
+	bool service;           /* has no end */
+	bool replica;           /* of a service, while its load takes it: goes before all other work */
 };
 
 struct wz_run_input {
@@ -104,6 +105,7 @@ struct wz_run_result {
 	        unfair_pct; /* fairness: Jain's index of users' slowdowns; finish-time rho, > 1.05 */
 	uint64_t decisions, events, failures, digest;
 	double cpu_s, p99_us;
+	uint32_t service_jobs; double service_pct; /* replicas of services; of the replica-time that load took, what was served */
 	double known_pct, covered_pct; /* predictions by history: known; run times within the 80 % band; NAN */
 	double held_gpu_s, work_gpu_s; /* conservation: held = work + lost */
 };

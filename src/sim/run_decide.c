@@ -225,7 +225,8 @@ static void rekey_running(struct wz_run_state *s)
 		uint32_t j = s->list[i];
 		int64_t weight = s->pool.node[j].weight;
 		wz_run_sync(s, j);
-		s->job[j].key = s->order.rule->key(&s->order, &s->job[j], s->now);
+		if (s->job[j].key.a != WZ_ORDER_FIRST || !(s->in->job[j].service || s->in->job[j].replica))
+			s->job[j].key = s->order.rule->key(&s->order, &s->job[j], s->now);
 		wz_otree_remove(&s->pool, &s->running, j);
 		wz_otree_add(&s->pool, &s->running, j, s->job[j].key, weight);
 	}

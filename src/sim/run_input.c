@@ -25,7 +25,7 @@ static int classes(struct wz_run_input *in, struct wz_err *err)
 	wz_map_init(&by_key, in->mem);
 	for (uint32_t i = 0; r == 0 && i < in->n; i++) {
 		struct wz_run_job *j = &in->job[i];
-		uint64_t key = (uint64_t)in->tasks->task[j->task].profile;
+		uint64_t key = (uint64_t)in->tasks->task[j->task].profile << 1 | j->replica;
 		uint32_t c = wz_map_get(&by_key, key);
 		if (c == WZ_NONE) {
 			c = in->n_classes++;
@@ -120,6 +120,38 @@ static int add(struct wz_run_input *in, uint32_t task, struct wz_strtab tab[3], 
 	return 0;
 }
 
+/* A service with a load curve: its replicas. Those that it always has are one job without an end; each further one is there from where
+ * the load takes it until it does not. */
+static int expand(struct wz_run_input *in, struct wz_err *err)
+{
+	uint32_t n = in->n;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct wz_sim_task *t = &in->tasks->task[in->job[i].task];
+		const struct wz_profile *p = wz_sim_task_profile(in->tasks, t);
+		struct wz_str rest = t->load;
+		int64_t at, next_at = 0, base = in->job[i].submit_us;
+		uint32_t now, then = 0, floor = p->tasks_min, top = p->tasks_max > floor ? p->tasks_max : floor;
+		if (!in->job[i].service || t->load.len == 0 || wz_sim_load_next(&rest, &at, &now) <= 0)
+			continue;
+		for (bool more = true; more; at = next_at, now = then) {
+			more = wz_sim_load_next(&rest, &next_at, &then) > 0;
+			for (uint32_t k = floor; more && k < now && k < top; k++) {
+				struct wz_run_job j = in->job[i];
+				j.gpus = t->gpus;
+				j.replica = true;
+				j.service = false;
+				j.submit_us = base + at;
+				j.run_us = next_at - at;
+				if (wz_grow(in->mem, &in->job, &in->cap, in->n + 1, sizeof(*in->job)) < 0)
+					return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for the jobs"));
+				in->job[in->n++] = j;
+			}
+		}
+	}
+	return 0;
+}
+
 static int check_queue(const struct wz_sim_tasks *tasks, struct wz_str queue, struct wz_err *err)
 {
 	if (queue.len == 0)
@@ -150,6 +182,9 @@ int wz_run_input_make(struct wz_run_input *in, const struct wz_sim_nodes *nodes,
 	in->n_templates = tab[2].len;
 	for (unsigned i = 0; i < 3; i++)
 		wz_strtab_release(&tab[i]);
+	if (r < 0)
+		return r;
+	r = expand(in, err);
 	if (r < 0)
 		return r;
 	if (in->n)

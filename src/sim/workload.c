@@ -3,6 +3,7 @@
  * costs memory and nothing else), the index entry and the element come last. */
 #include "sim/workload.h"
 
+#include "base/quant.h"
 #include "sim/elastic.h"
 
 #include "base/check.h"
@@ -368,6 +369,7 @@ int wz_sim_tasks_add(struct wz_sim_tasks *s, const struct wz_sim_task *t, struct
 	        copy_str(&s->arena, t->queue, &copy.queue) < 0 ||
 	        copy_str(&s->arena, t->gpu_spec, &copy.gpu_spec) < 0 ||
 	        copy_str(&s->arena, t->template_, &copy.template_) < 0 ||
+	        copy_str(&s->arena, t->load, &copy.load) < 0 ||
 	        wz_strtab_add(&s->names, copy.name, &id) < 0)
 		return out_of_memory(err);
 	wz_check(id == s->n);
@@ -403,6 +405,31 @@ int wz_sim_tasks_speed(struct wz_sim_tasks *s, struct wz_str key, struct wz_str 
 		return out_of_memory(err);
 	x->type[x->n++].micro = micro;
 	return 0;
+}
+
+int wz_sim_load_next(struct wz_str *rest, int64_t *ret_us, uint32_t *ret_replicas)
+{
+	uint64_t us, n;
+	if (!rest->ptr || rest->len == 0)
+		return 0;
+	struct wz_str replicas = wz_str_split(rest, ','), time = wz_str_split(&replicas, ':');
+	if (wz_duration_parse(time, &us, NULL) < 0 || us > (uint64_t)WZ_SIM_TIME_MAX_US || !replicas.ptr ||
+	        wz_str_parse_u64(replicas, &n) < 0 || n > WZ_JOB_TASKS_MAX)
+		return -EBADMSG;
+	*ret_us = (int64_t)us;
+	*ret_replicas = (uint32_t)n;
+	return 1;
+}
+
+int wz_sim_load_check(struct wz_str load, struct wz_err *err)
+{
+	int64_t at = -1, next;
+	uint32_t n;
+	int rc;
+	while ((rc = wz_sim_load_next(&load, &next, &n)) > 0 && next > at)
+		at = next;
+	return rc == 0 && at >= 0 ? 0
+	                          : wz_err_set(err, -EBADMSG, "BadLoad", WZ_STR("the load is not TIME:REPLICAS,... with rising times; expected such as 0s:2,6h:5"));
 }
 
 void wz_sim_tasks_rebase(struct wz_sim_tasks *s, uint32_t from, int64_t first_us)
@@ -497,8 +524,8 @@ int wz_sim_digest(const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *t
 		h = wz_hash_u64(h, (uint64_t)t->start_us);
 		h = wz_hash_u64(h, (uint64_t)t->end_us);
 		h = wz_hash_u64(h, (uint64_t)t->run_us);
-		if (t->template_.len || t->pinned)
-			h = wz_hash_u64(wz_hash_str(h, t->template_), t->pinned);
+		if (t->template_.len || t->pinned || t->restart_us || t->load.len)
+			h = wz_hash_u64(wz_hash_str(wz_hash_str(h, t->template_), t->load), (uint64_t)t->restart_us << 1 | t->pinned);
 	}
 	wz_buf_release(&text);
 	*ret = h;

@@ -61,6 +61,7 @@ struct wz_sim_task {
 	uint32_t app; /* with profiles: application + 1 (sim/elastic.h); 0: none */
 	uint32_t batch; /* its batch size there */
 	int64_t restart_us; /* what a restart costs it; 0: not known */
+	struct wz_str load; /* of a service: replicas that its target takes over time, "0s:2,6h:5"; empty: tasks_min for ever */
 };
 
 /* How fast a job works on each device model: steps a second x 10^6. */
@@ -138,6 +139,11 @@ struct wz_sim_totals wz_sim_tasks_totals(const struct wz_sim_tasks *s);
 /* A digest of everything that a reader could see (names, facts, times, profiles by their text); the same on every
  * machine. *ret untouched on -ENOMEM. */
 int wz_sim_digest(const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *tasks, uint64_t *ret);
+
+/* A load curve: TIME:REPLICAS,... with rising times from 0s on. -EBADMSG "BadLoad". */
+int wz_sim_load_check(struct wz_str load, struct wz_err *err);
+/* The next step of a curve: 1, or 0 at the end. *rest starts as the whole curve. */
+int wz_sim_load_next(struct wz_str *rest, int64_t *ret_us, uint32_t *ret_replicas);
 
 /* Times since 1970 of the tasks from `from` on become times since the trace's start, which becomes `first_us` unless it is known. */
 void wz_sim_tasks_rebase(struct wz_sim_tasks *s, uint32_t from, int64_t first_us);
