@@ -4,6 +4,7 @@
 #include "agent/agent_int.h"
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/mem.h"
@@ -290,6 +291,12 @@ static int on_attempt(struct agent *a, const struct wz_wire_msg *m, struct wz_er
 	case WZ_WIRE_THAW:
 		(void)snprintf(text, sizeof text, "1 thaw");
 		break;
+	case WZ_WIRE_CHECKPOINT:
+		(void)snprintf(text, sizeof text, "1 checkpoint");
+		break;
+	case WZ_WIRE_ACKED:
+		(void)snprintf(text, sizeof text, "1 acked");
+		break;
 	default:
 		(void)snprintf(text, sizeof text, "1 query");
 		break;
@@ -330,6 +337,8 @@ static void on_message(struct agent *a, struct wz_str line)
 	case WZ_WIRE_FREEZE:
 	case WZ_WIRE_THAW:
 	case WZ_WIRE_QUERY:
+	case WZ_WIRE_CHECKPOINT:
+	case WZ_WIRE_ACKED:
 		rc = on_attempt(a, &m, &err);
 		break;
 	case WZ_WIRE_LIST:
@@ -563,7 +572,10 @@ static int set_up(struct agent *a, struct wz_err *err)
 		rc = open_provider(a, err);
 	if (rc < 0)
 		return rc;
-	const char *base = a->o->cgroup_base ? a->o->cgroup_base : "whalezen";
+	/* Two agents on one machine number their jobs alike: each has a group of its own. */
+	char own[32];
+	(void)snprintf(own, sizeof own, "whalezen-%08x", (unsigned)wz_hash_str(1, wz_str(a->state_path)));
+	const char *base = a->o->cgroup_base ? a->o->cgroup_base : own;
 	a->no_cgroup = !*base;
 	if (!a->no_cgroup)
 		wz_cgroup_find(base, &a->fs);

@@ -22,7 +22,7 @@ struct wz_agent_options {
 	const char *cluster_file; /* emulated */
 	const char *smi_command, *smi_file; /* nvidia-smi: another program; text instead (tests) */
 	const char *shim; /* path of wz-shim; NULL: beside this program, or ../libexec/whalezen */
-	const char *cgroup_base; /* NULL: "whalezen"; "": use no cgroups */
+	const char *cgroup_base; /* NULL: "whalezen-HASH", of the state directory; "": use no cgroups */
 	const char *version; /* for hello */
 	uint64_t sample_ms; /* between samples; 0: 1000 */
 	void (*log)(void *ctx, const char *line); /* one line for people, no newline; NULL: standard error */

@@ -51,7 +51,7 @@ struct shim {
 	struct wz_attempt_spec spec;
 	struct wz_attempt_status st;
 	enum step step;
-	bool main_gone, no_children;
+	bool main_gone, no_children, checking; /* checking: a checkpoint was asked for, without a stop */
 	uint64_t step_until, time_until, kill_at, kill_since, kill_wait; /* milliseconds of the monotonic clock */
 	int stop_signal;
 	uint64_t stop_grace;
@@ -70,6 +70,7 @@ void shim_set_frozen(struct shim *s, bool frozen);
 void shim_reap(struct shim *s);
 bool shim_empty(struct shim *s); /* nothing of the job is alive */
 void shim_on_ack(struct shim *s); /* the job says that its checkpoint is complete */
+bool shim_checkpoint(struct shim *s); /* asks for one; false: the contract has no way to */
 bool shim_acked_by_file(void);
 /* Signal 0 and grace UINT64_MAX: as the spec says. */
 void shim_stop(struct shim *s, int sig, uint64_t grace, bool preempt, const char *reason);

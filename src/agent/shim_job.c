@@ -29,6 +29,7 @@ void shim_set_frozen(struct shim *s, bool frozen)
 		(void)wz_proc_signal_descendants(getpid(), frozen ? SIGSTOP : SIGCONT);
 	s->st.frozen = frozen;
 	shim_save(s, false);
+	shim_say_all(s, frozen ? "- frozen 1" : "- frozen 0");
 }
 
 void shim_reap(struct shim *s)
@@ -110,29 +111,45 @@ bool shim_acked_by_file(void)
 
 void shim_on_ack(struct shim *s)
 {
+	shim_say_all(s, "- report checkpoint");
+	s->checking = false;
+	if (s->step != WARNED)
+		return;
 	s->st.acked = 1;
 	shim_save(s, false);
 	shim_say_all(s, "- acked");
-	if (s->step == WARNED)
-		begin_term(s, s->stop_signal, s->stop_grace);
+	begin_term(s, s->stop_signal, s->stop_grace);
+}
+
+/* The directory is the user's: never follow, never open what is there. */
+static int open_run(void)
+{
+	return open("run", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+}
+
+/* From here on an acknowledgement is one of what is asked for now. */
+static void await_ack(struct shim *s, int run)
+{
+	if (run >= 0)
+		(void)unlinkat(run, "ack", 0);
+	if (s->spec.preempt_ack != WZ_ATTEMPT_ACK_FILE || run < 0 || s->inotify >= 0)
+		return;
+	s->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (s->inotify >= 0)
+		(void)inotify_add_watch(s->inotify, "run", IN_CREATE | IN_MOVED_TO);
 }
 
 /* The warning: a file, then a signal to everything; then the job has its grace. */
 static void begin_warn(struct shim *s, const char *reason)
 {
-	int run = open("run", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	/* The directory is the user's: never follow, never open what is there. */
+	int run = open_run();
+	await_ack(s, run);
 	int fd = run < 0 ? -1 : openat(run, "preempt", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd >= 0) {
 		(void)!write(fd, reason, strlen(reason));
 		if (s->spec.switch_user)
 			(void)!fchown(fd, (uid_t)s->spec.uid, (gid_t)s->spec.gid);
 		close(fd);
-	}
-	if (s->spec.preempt_ack == WZ_ATTEMPT_ACK_FILE && run >= 0) {
-		s->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-		if (s->inotify >= 0)
-			(void)inotify_add_watch(s->inotify, "run", IN_CREATE | IN_MOVED_TO);
 	}
 	if (run >= 0)
 		close(run);
@@ -141,8 +158,24 @@ static void begin_warn(struct shim *s, const char *reason)
 	s->step = WARNED;
 	s->step_until = shim_after((uint64_t)s->spec.preempt_grace_ms);
 	shim_signal_all(s, (int)s->spec.preempt_signal);
-	if (s->st.acked || (s->spec.preempt_ack == WZ_ATTEMPT_ACK_FILE && shim_acked_by_file()))
+	if (s->spec.preempt_ack == WZ_ATTEMPT_ACK_FILE && shim_acked_by_file())
 		shim_on_ack(s);
+}
+
+bool shim_checkpoint(struct shim *s)
+{
+	if (s->step != RUN || s->st.frozen || s->spec.preempt_signal <= 0 ||
+	        s->spec.preempt_ack == WZ_ATTEMPT_ACK_NONE)
+		return false;
+	int run = open_run();
+	await_ack(s, run);
+	if (run >= 0)
+		close(run);
+	s->checking = true;
+	shim_signal_all(s, (int)s->spec.preempt_signal);
+	if (s->spec.preempt_ack == WZ_ATTEMPT_ACK_FILE && shim_acked_by_file())
+		shim_on_ack(s);
+	return true;
 }
 
 void shim_stop(struct shim *s, int sig, uint64_t grace, bool preempt, const char *reason)

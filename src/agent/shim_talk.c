@@ -91,7 +91,14 @@ static void request(struct shim *s, int fd, struct wz_str text)
 		shim_set_frozen(s, true);
 	else if (wz_str_eq(verb, WZ_STR("thaw")))
 		shim_set_frozen(s, false);
-	else if (wz_str_eq(verb, WZ_STR("query"))) {
+	else if (wz_str_eq(verb, WZ_STR("acked")))
+		shim_on_ack(s);
+	else if (wz_str_eq(verb, WZ_STR("checkpoint"))) {
+		if (!shim_checkpoint(s)) {
+			answer(fd, id, "error NotSupported");
+			return;
+		}
+	} else if (wz_str_eq(verb, WZ_STR("query"))) {
 		answer_status(s, fd, id);
 		return;
 	} else {
@@ -157,6 +164,6 @@ void shim_on_inotify(struct shim *s)
 	char block[4096] __attribute__((aligned(8)));
 	while (read(s->inotify, block, sizeof block) > 0)
 		;
-	if (s->step == WARNED && shim_acked_by_file())
+	if ((s->step == WARNED || s->checking) && shim_acked_by_file())
 		shim_on_ack(s);
 }

@@ -390,7 +390,8 @@ static void on_note(struct agent *a, struct tended *t, struct wz_str text)
 {
 	struct wz_wire_msg m;
 	struct wz_str verb = wz_str_split(&text, ' ');
-	if (wz_str_eq(verb, WZ_STR("started")) || wz_str_eq(verb, WZ_STR("acked"))) {
+	if (wz_str_eq(verb, WZ_STR("started")) || wz_str_eq(verb, WZ_STR("acked")) ||
+	        wz_str_eq(verb, WZ_STR("frozen"))) {
 		if (wz_attempt_status_read(t->dir, &t->st) == 0 && t->st.phase != WZ_ATTEMPT_NONE)
 			tend_running(a, t);
 	} else if (wz_str_eq(verb, WZ_STR("cleaning"))) {

@@ -7,7 +7,8 @@
 #include <jansson.h>
 
 const char *const wz_wire_types[WZ_WIRE_TYPES] = {"", "start", "stop", "signal", "freeze", "thaw", "list", "query",
-        "hello", "running", "ended", "cleaning", "report", "telemetry", "node", "notice", "ack", "error"};
+        "checkpoint", "acked", "hello", "running", "ended", "cleaning", "report", "telemetry", "node", "notice",
+        "ack", "error"};
 
 enum kind { I64, STR, BYTES_LIST, I64_LIST, STRUCT_LIST };
 
@@ -145,6 +146,8 @@ static const struct table *const body_of[WZ_WIRE_TYPES] = {[WZ_WIRE_START] = &st
         [WZ_WIRE_FREEZE] = &stop,
         [WZ_WIRE_THAW] = &stop,
         [WZ_WIRE_QUERY] = &stop,
+        [WZ_WIRE_CHECKPOINT] = &stop,
+        [WZ_WIRE_ACKED] = &stop,
         [WZ_WIRE_HELLO] = &hello,
         [WZ_WIRE_RUNNING] = &running,
         [WZ_WIRE_ENDED] = &ended,

@@ -28,6 +28,8 @@ enum wz_wire_type {
 	WZ_WIRE_THAW,
 	WZ_WIRE_LIST, /* ask for `running` of each attempt, then ack */
 	WZ_WIRE_QUERY, /* wz_wire_stop: id only; answered by `running` */
+	WZ_WIRE_CHECKPOINT, /* wz_wire_stop: id only; a `report` "checkpoint" says when it is complete */
+	WZ_WIRE_ACKED, /* wz_wire_stop: id only; the job said elsewhere that its checkpoint is complete */
 	/* agent -> server */
 	WZ_WIRE_HELLO, /* wz_wire_hello: first on each connection */
 	WZ_WIRE_RUNNING, /* wz_wire_running: each attempt alive: after hello (adopted), after a start, on list and query */

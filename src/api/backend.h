@@ -71,6 +71,8 @@ WZ_API_ANSWERS(audit_line)
 WZ_API_ANSWERS(reloaded)
 WZ_API_ANSWERS(board)
 WZ_API_ANSWERS(span)
+WZ_API_ANSWERS(sample)
+WZ_API_ANSWERS(change)
 WZ_API_ANSWERS(snapshot)
 #undef WZ_API_ANSWERS
 
@@ -110,6 +112,8 @@ void wz_api_stream_abort(struct wz_api_call *c); /* it is not whole: the client 
 	X(node_undrain, node_ref) \
 	X(device_list, device_query) \
 	X(board, board_query) \
+	X(whatif, whatif_query) \
+	X(samples, sample_query) \
 	X(timeline, timeline_query) \
 	X(queue_list, nothing) \
 	X(queue_set, queue_set) \

@@ -124,3 +124,50 @@ static const struct wz_api_field timeline_query_fields[] = {
 const struct wz_api_type wz_type_timeline_query =
         WZ_TYPE("TimelineQuery", T, timeline_query_fields, "How far back.");
 #undef T
+
+#define T struct wz_api_sample
+static const struct wz_api_field sample_fields[] = {
+        WZ_F(T, time_us, TIME, ALWAYS, "from this moment, for ten seconds or, when older than an hour, a minute"),
+        WZ_F_RANGE(T, util_pct, I32, ALWAYS, -1, 100,
+                "compute use; of the cluster: the mean over devices; -1: not known"),
+        WZ_F_RANGE(T, mem_used_pct, I32, ALWAYS, -1, 100, "memory use as the driver sees it; -1: not known"),
+        WZ_F_RANGE(T, held_pct, I32, ALWAYS, -1, 100, "compute that is given out"),
+        WZ_F(T, power_mw, I64, ALWAYS, "power; -1: not known"),
+};
+const struct wz_api_type wz_type_sample = WZ_TYPE("Sample", T, sample_fields, "Readings of a moment.");
+#undef T
+
+#define T struct wz_api_sample_query
+static const struct wz_api_field sample_query_fields[] = {
+        WZ_F_RANGE(T, node, STR, QUERY, 0, 256, "of a device of this node; absent: of the whole cluster"),
+        WZ_F_RANGE(T, device, U32, QUERY, 0, 63, "index of the device"),
+        WZ_F(T, since_us, TIME, QUERY, "from; a day is kept"),
+};
+const struct wz_api_type wz_type_sample_query =
+        WZ_TYPE("SampleQuery", T, sample_query_fields, "Of what, since when.");
+#undef T
+
+#define T struct wz_api_change
+static const struct wz_api_field change_fields[] = {
+        WZ_F(T, job, U64, ALWAYS, "a job that waits"),
+        WZ_F(T, user, STR, 0, "owner"),
+        WZ_F(T, name, STR, 0, "name"),
+        WZ_F(T, now_latest_us, TIME, 0, "today: start if every time limit is used up; absent: not known, or never"),
+        WZ_F(T, now_from_us, TIME, 0, "today: begin of the likely band"),
+        WZ_F(T, now_to_us, TIME, 0, "today: its end"),
+        WZ_F(T, then_latest_us, TIME, 0, "after the edit: start if every time limit is used up"),
+        WZ_F(T, then_from_us, TIME, 0, "after the edit: begin of the likely band"),
+        WZ_F(T, then_to_us, TIME, 0, "after the edit: its end"),
+        WZ_F(T, gone, BOOL, 0, "the edit cancels it, or it is too far back to be planned then"),
+};
+const struct wz_api_type wz_type_change = WZ_TYPE("Change", T, change_fields, "For whom a plan changes.");
+#undef T
+
+#define T struct wz_api_whatif_query
+static const struct wz_api_field whatif_query_fields[] = {
+        WZ_F_RANGE(T, edit, STR, QUERY | WZ_FIELD_REQUIRED, 0, 4096,
+                "edits: queue.NAME.KEY=VALUE, add-nodes=COUNTxMODEL, remove-node=NAME, drain=NAME, cancel=JOB, "
+                "policy=NAME"),
+};
+const struct wz_api_type wz_type_whatif_query = WZ_TYPE("WhatifQuery", T, whatif_query_fields, "What to change.");
+#undef T

@@ -57,18 +57,46 @@ static const struct wz_api_field node_fields[] = {
 const struct wz_api_type wz_type_node = WZ_TYPE("Node", T, node_fields, "One machine.");
 #undef T
 
+#define T struct wz_api_amount
+static const struct wz_api_field amount_fields[] = {
+        WZ_F(T, what, STR, ALWAYS, "gpu, cu, cpu, mem, or a device model"),
+        WZ_F(T, used, I64, ALWAYS, "what its jobs hold, in thousandths; of mem in MiB, as all of these"),
+        WZ_F(T, guaranteed, I64, ALWAYS, "what it can always have"),
+        WZ_F(T, limit, I64, ALWAYS, "more it never has; -1: no limit"),
+        WZ_F(T, borrow, I64, ALWAYS, "beyond what is guaranteed; -1: no limit"),
+        WZ_F(T, lend, I64, ALWAYS, "what others may use of the guarantee; -1: all"),
+        WZ_F(T, capacity, I64, ALWAYS, "what the cluster has"),
+};
+const struct wz_api_type wz_type_amount =
+        WZ_TYPE("Amount", T, amount_fields, "One thing that a queue's rules count.");
+#undef T
+
+#define T struct wz_api_share
+static const struct wz_api_field share_fields[] = {
+        WZ_F(T, user, STR, ALWAYS, "who; empty: jobs without a user"),
+        WZ_F(T, pending, U32, ALWAYS, "jobs that wait or are held"),
+        WZ_F(T, running, U32, ALWAYS, "jobs that hold something"),
+        WZ_F(T, used_milli, I64, ALWAYS, "devices that they hold, in thousandths"),
+        WZ_F(T, past_milli, I64, ALWAYS, "decayed average of that"),
+        WZ_F(T, share_ppm, U32, ALWAYS, "dominant share of the cluster, in millionths: the smaller goes first"),
+};
+const struct wz_api_type wz_type_share = WZ_TYPE("Share", T, share_fields, "One user in a queue.");
+#undef T
+
 #define T struct wz_api_queue
 static const struct wz_api_field queue_fields[] = {
         WZ_F(T, name, STR, ALWAYS, "name"),
-        WZ_F(T, parent, STR, 0, "queue above it"),
-        WZ_F(T, state, STR, ALWAYS, "open, closed"),
-        WZ_F(T, weight, U32, ALWAYS, "share of what nobody is guaranteed"),
-        WZ_F(T, guaranteed_milli, I64, ALWAYS, "guaranteed devices, in thousandths"),
-        WZ_F(T, limit_milli, I64, 0, "most devices, in thousandths; absent: no limit"),
+        WZ_F(T, parent, STR, 0, "queue above it; of the root absent"),
+        WZ_F(T, rules, STR, ALWAYS, "its rules, text of spec/queues.md"),
         WZ_F(T, used_milli, I64, ALWAYS, "devices that its jobs hold, in thousandths"),
-        WZ_F(T, pending, U32, ALWAYS, "jobs that wait"),
-        WZ_F(T, running, U32, ALWAYS, "jobs that run"),
-        WZ_F(T, oldest_wait_us, TIME, 0, "submit time of the job that waits longest"),
+        WZ_F(T, past_milli, I64, ALWAYS, "decayed average of that"),
+        WZ_F(T, share_ppm, U32, ALWAYS, "dominant share of the cluster, in millionths"),
+        WZ_F(T, pending, U32, ALWAYS, "jobs that wait or are held, of it and all below"),
+        WZ_F(T, running, U32, ALWAYS, "jobs that hold something"),
+        WZ_F(T, spent_hours_milli, I64, 0, "device-hours of its budget, in thousandths"),
+        WZ_F(T, spent_money_milli, I64, 0, "money of its budget, in thousandths"),
+        WZ_F_TYPE(T, amounts, LIST, 0, &wz_type_amount, "what its rules count"),
+        WZ_F_TYPE(T, users, LIST, 0, &wz_type_share, "users of a leaf"),
 };
 const struct wz_api_type wz_type_queue = WZ_TYPE("Queue", T, queue_fields, "A node of the quota tree.");
 #undef T
@@ -76,9 +104,7 @@ const struct wz_api_type wz_type_queue = WZ_TYPE("Queue", T, queue_fields, "A no
 #define T struct wz_api_reservation
 static const struct wz_api_field reservation_fields[] = {
         WZ_F(T, name, STR, ALWAYS, "name"),
-        WZ_F(T, profile, STR, ALWAYS, "what is promised, text of spec/profile.md"),
-        WZ_F(T, node, STR, 0, "on this node"),
-        WZ_F(T, users, STRS, ALWAYS, "who may use it"),
+        WZ_F(T, rules, STR, ALWAYS, "what is reserved for whom, text of spec/queues.md"),
         WZ_F(T, start_us, TIME, ALWAYS, "begin"),
         WZ_F(T, end_us, TIME, ALWAYS, "end"),
         WZ_F(T, state, STR, ALWAYS, "planned, active, over"),
@@ -95,7 +121,8 @@ static const struct wz_api_field usage_fields[] = {
         WZ_F(T, failed, U32, ALWAYS, "of which failed, in whatever way"),
         WZ_F(T, cancelled, U32, ALWAYS, "of which cancelled"),
         WZ_F(T, device_us, I64, ALWAYS, "device time held"),
-        WZ_F(T, cpu_us, I64, ALWAYS, "CPU time held"),
+        WZ_F(T, completed_device_us, I64, ALWAYS, "device time of jobs that completed"),
+        WZ_F(T, cpu_us, I64, ALWAYS, "CPU time used"),
         WZ_F(T, waste_us, I64, ALWAYS, "device time held below 5 percent use"),
         WZ_F(T, wait_p50_us, I64, ALWAYS, "median wait"),
         WZ_F(T, wait_p95_us, I64, ALWAYS, "95th percentile of the wait"),
@@ -210,11 +237,7 @@ const struct wz_api_type wz_type_device_query = WZ_TYPE("DeviceQuery", T, device
 #define T struct wz_api_queue_set
 static const struct wz_api_field queue_set_fields[] = {
         NAME_PATH(T, name, "name of the queue"),
-        WZ_F_RANGE(T, parent, STR, 0, 0, WZ_API_NAME_MAX, "queue above it"),
-        WZ_F_RANGE(T, weight, U32, 0, 0, 1000000, "share of what nobody is guaranteed"),
-        WZ_F_RANGE(T, guaranteed_milli, I64, 0, 0, 1000000000, "guaranteed devices, in thousandths"),
-        WZ_F_RANGE(T, limit_milli, I64, 0, 0, 1000000000, "most devices, in thousandths; 0: no limit"),
-        WZ_F_RANGE(T, state, STR, 0, 0, 16, "open or closed"),
+        WZ_F_RANGE(T, rules, STR, REQUIRED, 0, WZ_API_TEXT_MAX, "all its rules, text of spec/queues.md"),
 };
 const struct wz_api_type wz_type_queue_set = WZ_TYPE("QueueSet", T, queue_set_fields, "A queue as it is to be.");
 #undef T
@@ -225,11 +248,8 @@ const struct wz_api_type wz_type_name_ref = WZ_TYPE("NameRef", struct wz_api_nam
 #define T struct wz_api_reservation_set
 static const struct wz_api_field reservation_set_fields[] = {
         NAME_PATH(T, name, "name of the reservation"),
-        WZ_F_RANGE(T, profile, STR, REQUIRED, 0, WZ_API_TEXT_MAX, "what is promised"),
-        WZ_F_RANGE(T, node, STR, 0, 0, 256, "on this node"),
-        WZ_F_RANGE(T, users, STRS, REQUIRED, 0, 1000, "who may use it"),
-        WZ_F(T, start_us, TIME, REQUIRED, "begin"),
-        WZ_F(T, end_us, TIME, REQUIRED, "end"),
+        WZ_F_RANGE(
+                T, rules, STR, REQUIRED, 0, WZ_API_TEXT_MAX, "what is reserved for whom, text of spec/queues.md"),
 };
 const struct wz_api_type wz_type_reservation_set =
         WZ_TYPE("ReservationSet", T, reservation_set_fields, "A reservation as it is to be.");

@@ -188,16 +188,26 @@ struct wz_api_board_query {
 
 struct wz_api_queue {
 	struct wz_str name, parent;
-	uint32_t weight;
-	int64_t guaranteed_milli, limit_milli, used_milli; /* of devices: 1000 is one; limit 0: none */
+	struct wz_str rules; /* text of spec/queues.md */
+	int64_t used_milli, past_milli; /* devices now, and their decayed average: 1000 is one */
+	uint32_t share_ppm; /* dominant share of the cluster */
 	uint32_t pending, running;
-	int64_t oldest_wait_us; /* when the one that waits longest was submitted */
-	struct wz_str state; /* "open", "closed" */
+	int64_t spent_hours_milli, spent_money_milli;
+	struct wz_items amounts; /* struct wz_api_amount */
+	struct wz_items users; /* struct wz_api_share: of a leaf */
+};
+struct wz_api_amount { /* what rules name; -1: no such rule. Thousandths, of memory MiB */
+	struct wz_str what;
+	int64_t used, guaranteed, limit, borrow, lend, capacity;
+};
+struct wz_api_share {
+	struct wz_str user;
+	uint32_t pending, running, share_ppm;
+	int64_t used_milli, past_milli;
 };
 
 struct wz_api_reservation {
-	struct wz_str name, profile, node;
-	struct wz_strs users;
+	struct wz_str name, rules; /* text of spec/queues.md */
 	int64_t start_us, end_us;
 	struct wz_str state; /* "planned", "active", "over" */
 };
@@ -205,7 +215,7 @@ struct wz_api_reservation {
 struct wz_api_usage {
 	struct wz_str key; /* a user, queue, state, model, day: what was asked to group by */
 	uint32_t jobs, completed, failed, cancelled;
-	int64_t device_us, cpu_us, waste_us; /* waste: device time held below 5 % use */
+	int64_t device_us, completed_device_us, cpu_us, waste_us; /* waste: device time held below 5 % use */
 	int64_t wait_p50_us, wait_p95_us;
 };
 
@@ -230,6 +240,17 @@ struct wz_api_whoami {
 	int64_t uid;
 };
 
+struct wz_api_change { /* a waiting job's start today, and in the cluster that was asked about; 0: not known, or never */
+	uint64_t job;
+	struct wz_str user, name;
+	int64_t now_latest_us, now_from_us, now_to_us, then_latest_us, then_from_us, then_to_us;
+	bool gone;
+};
+struct wz_api_sample { /* readings of a moment; -1: not known */
+	int64_t time_us;
+	int32_t util_pct, mem_used_pct, held_pct;
+	int64_t power_mw;
+};
 struct wz_api_span { /* one task of one attempt, in time */
 	uint64_t job;
 	uint32_t task, attempt;
@@ -286,11 +307,11 @@ struct wz_api_event {
 };
 
 extern const struct wz_api_type wz_type_task, wz_type_job, wz_type_attempt, wz_type_blocker, wz_type_remedy,
-        wz_type_why, wz_type_device, wz_type_node, wz_type_queue, wz_type_reservation, wz_type_usage, wz_type_check,
-        wz_type_info, wz_type_whoami, wz_type_submitted, wz_type_snapshot, wz_type_event, wz_type_audit_line,
-        wz_type_reloaded;
+        wz_type_why, wz_type_device, wz_type_node, wz_type_amount, wz_type_share, wz_type_queue,
+        wz_type_reservation, wz_type_usage, wz_type_check, wz_type_info, wz_type_whoami, wz_type_submitted,
+        wz_type_snapshot, wz_type_event, wz_type_audit_line, wz_type_reloaded;
 extern const struct wz_api_type wz_type_piece, wz_type_board_device, wz_type_board_node, wz_type_board_job,
-        wz_type_expected, wz_type_board, wz_type_span, wz_type_session_link;
+        wz_type_expected, wz_type_board, wz_type_change, wz_type_sample, wz_type_span, wz_type_session_link;
 
 /* ---- requests ---- */
 
@@ -359,6 +380,7 @@ struct wz_api_job_query {
 	uint64_t array; /* its tasks alone; indices: these of them */
 	struct wz_str indices, label; /* label: NAME=VALUE or NAME */
 	bool all; /* ended ones too */
+	bool newest; /* first; `after` is then a cursor downwards */
 	int64_t since_us, until_us; /* of the end, for ended ones */
 	uint64_t after; /* cursor: the `next` of the page before */
 	uint32_t limit; /* 0: no limit but the server's */
@@ -432,18 +454,13 @@ struct wz_api_device_query {
 	struct wz_str node, model;
 };
 struct wz_api_queue_set {
-	struct wz_str name, parent;
-	uint32_t weight;
-	int64_t guaranteed_milli, limit_milli;
-	struct wz_str state;
+	struct wz_str name, rules;
 };
 struct wz_api_name_ref {
 	struct wz_str name;
 };
 struct wz_api_reservation_set {
-	struct wz_str name, profile, node;
-	struct wz_strs users;
-	int64_t start_us, end_us;
+	struct wz_str name, rules;
 };
 struct wz_api_usage_query {
 	struct wz_str by, user, queue;
@@ -458,6 +475,14 @@ struct wz_api_events_query { /* of the stream; answered by hub.c */
 struct wz_api_audit_query {
 	int64_t since_us;
 	uint32_t limit; /* 0: 1000 */
+};
+struct wz_api_whatif_query {
+	struct wz_str edit;
+};
+struct wz_api_sample_query {
+	struct wz_str node; /* empty: the whole cluster */
+	uint32_t device;
+	int64_t since_us;
 };
 struct wz_api_timeline_query {
 	int64_t since_us; /* 0: a day ago */
@@ -478,6 +503,7 @@ extern const struct wz_api_type wz_type_submit, wz_type_job_query, wz_type_job_r
         wz_type_node_ref, wz_type_node_drain, wz_type_device_query, wz_type_queue_set, wz_type_name_ref,
         wz_type_reservation_set, wz_type_usage_query, wz_type_audit_query, wz_type_events_query, wz_type_snapshot_put,
         wz_type_nothing;
-extern const struct wz_api_type wz_type_board_query, wz_type_timeline_query, wz_type_session_open, wz_type_login;
+extern const struct wz_api_type wz_type_board_query, wz_type_whatif_query,
+        wz_type_sample_query, wz_type_timeline_query, wz_type_session_open, wz_type_login;
 
 #endif

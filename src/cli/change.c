@@ -84,6 +84,36 @@ const struct wz_verb wz_verb_release = {
         .fn = change_fn,
 };
 
+const struct wz_verb wz_verb_requeue = {
+        .name = "requeue",
+        .summary = "stop running jobs by their contract and let them start anew",
+        .usage = "wz requeue [--reason TEXT] JOB...",
+        .examples = "wz requeue 17\n",
+        .opts = with_reason,
+        .fn = change_fn,
+        .more = "A job with a checkpoint contract (--preempt) is warned and may save first. It waits at its old "
+                "place and runs "
+                "as\n"
+                "the next attempt; WZ_RESTART_COUNT counts them.\n",
+};
+const struct wz_verb wz_verb_suspend = {
+        .name = "suspend",
+        .summary = "freeze running jobs where they are; they keep what they hold",
+        .usage = "wz suspend JOB...",
+        .examples = "wz suspend 17\n",
+        .opts = plain,
+        .fn = change_fn,
+        .more = "Its time limit stands still meanwhile.\n",
+};
+const struct wz_verb wz_verb_resume = {
+        .name = "resume",
+        .summary = "let suspended jobs run on",
+        .usage = "wz resume JOB...",
+        .examples = "wz resume 17\n",
+        .opts = plain,
+        .fn = change_fn,
+};
+
 /* ---- one thing, with a word ---- */
 
 static int post(struct wz_cli *cli, const struct args *a, const char *path, const char *key, struct wz_str value)

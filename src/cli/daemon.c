@@ -331,6 +331,27 @@ int wz_daemon_wait(struct wz_daemon *d, uint64_t job, json_t **ret)
 	}
 }
 
+void wz_daemon_query(struct wz_buf *b, const char *key, struct wz_str v)
+{
+	static const char hex[] = "0123456789ABCDEF";
+	if (!v.len)
+		return;
+	wz_buf_addc(b, '&');
+	wz_buf_addz(b, key);
+	wz_buf_addc(b, '=');
+	for (size_t i = 0; i < v.len; i++) {
+		unsigned char c = (unsigned char)v.ptr[i];
+		if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+		        c == ',' || c == '.') {
+			wz_buf_addc(b, (char)c);
+		} else {
+			wz_buf_addc(b, '%');
+			wz_buf_addc(b, hex[c >> 4]);
+			wz_buf_addc(b, hex[c & 15]);
+		}
+	}
+}
+
 int wz_daemon_number(const struct wz_verb *v, const char *text, uint64_t *ret)
 {
 	struct wz_err err;

@@ -52,6 +52,8 @@ int wz_daemon_log(struct wz_daemon *d, const struct wz_daemon_log *q);
 /* Waits until the job has ended; its JSON in *ret. 0 or the exit code. */
 int wz_daemon_wait(struct wz_daemon *d, uint64_t job, json_t **ret);
 
+/* Appends &KEY=VALUE to a path that has a query, escaped; nothing for an empty value. */
+void wz_daemon_query(struct wz_buf *b, const char *key, struct wz_str v);
 /* run.c: the exit code of an ended job; says on stderr what is no plain exit. */
 int wz_daemon_code(const json_t *job);
 struct wz_str wz_daemon_text(const json_t *o, const char *key); /* "" when it is not there */

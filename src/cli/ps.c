@@ -7,8 +7,11 @@
 #include "cli/table.h"
 #include "os/clock.h"
 
+#define LIMIT 1000u /* more is for programs */
+
 struct args {
 	struct wz_str socket, user, state;
+	uint64_t limit;
 	bool all, json;
 };
 
@@ -17,6 +20,8 @@ static const struct wz_opt opts[] = {
         {"user", 'u', WZ_OPT_STRING, "NAME", "of this user", offsetof(struct args, user), 0},
         {"state", 's', WZ_OPT_STRING, "WORD,...", "RUNNING, PENDING, FAILED, waiting, active, ended, ...",
                 offsetof(struct args, state), 0},
+        {"limit", 'n', WZ_OPT_U64, "N", "at most so many, and all that run; 0: no limit (1000; with --json none)",
+                offsetof(struct args, limit), 1000000},
         {"json", 0, WZ_OPT_FLAG, NULL, "one JSON document", offsetof(struct args, json), 0},
         WZ_DAEMON_OPT(struct args),
         WZ_OPT_END,
@@ -47,58 +52,68 @@ static void row(struct wz_table *t, const json_t *j)
 	wz_table_add(t, text.len ? text : reason);
 }
 
-/* Escapes what may not stand in a query. */
-static void query(struct wz_buf *b, const char *key, struct wz_str v)
+/* Rows of one page; its cursor, 0 at the end. */
+static int page(struct wz_daemon *d, struct wz_buf *path, bool raw, struct wz_table *t, uint64_t *ret_next)
 {
-	static const char hex[] = "0123456789ABCDEF";
-	if (!v.len)
-		return;
-	wz_buf_addc(b, '&');
-	wz_buf_addz(b, key);
-	wz_buf_addc(b, '=');
-	for (size_t i = 0; i < v.len; i++) {
-		unsigned char c = (unsigned char)v.ptr[i];
-		if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-		        c == ',' || c == '.') {
-			wz_buf_addc(b, (char)c);
-		} else {
-			wz_buf_addc(b, '%');
-			wz_buf_addc(b, hex[c >> 4]);
-			wz_buf_addc(b, hex[c & 15]);
-		}
+	json_t *root = NULL, *j;
+	size_t i;
+	*ret_next = 0;
+	int code = wz_daemon_get(d, wz_buf_z(path), raw, &root);
+	json_array_foreach(json_object_get(root, "jobs"), i, j) row(t, j);
+	if (root)
+		*ret_next = (uint64_t)wz_daemon_int(root, "next");
+	json_decref(root);
+	return code;
+}
+
+/* The first page; where it does not hold all, what runs beyond it too, since that is what people look for. */
+static int pages(struct wz_daemon *d, const struct args *a, uint64_t limit, struct wz_table *t, bool *ret_more)
+{
+	struct wz_buf path;
+	uint64_t next;
+	wz_buf_init(&path, d->cli->mem, 65536);
+	wz_buf_addz(&path, a->all ? "/v1/jobs?all=true" : "/v1/jobs?all=false");
+	if (limit) {
+		wz_buf_addz(&path, "&limit=");
+		wz_buf_add_u64(&path, limit);
 	}
+	wz_daemon_query(&path, "user", a->user);
+	wz_daemon_query(&path, "state", a->state);
+	int code = page(d, &path, a->json, t, &next);
+	*ret_more = next != 0;
+	if (code == 0 && next && !a->state.len && !a->json) {
+		wz_buf_clear(&path);
+		wz_buf_addz(&path, "/v1/jobs?state=active&after=");
+		wz_buf_add_u64(&path, next);
+		wz_daemon_query(&path, "user", a->user);
+		code = page(d, &path, false, t, &next);
+	}
+	wz_buf_release(&path);
+	return code;
 }
 
 static int ps_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
 {
-	struct args a = {.all = false};
+	static const char *const head[] = {"JOB", "NAME", "USER", "STATE", "TIME", "PRIO", "PROFILE", "REASON"};
+	struct args a = {.limit = UINT64_MAX};
 	struct wz_daemon d;
-	struct wz_buf path;
-	json_t *root = NULL, *j;
-	size_t i;
+	struct wz_table t;
+	bool more = false;
 	int n = wz_cli_opts(v, &a, argc, argv);
 	if (n != 0)
 		return n < 0 ? WZ_EXIT_USAGE : wz_cli_usage(v, "wz ps takes no operands; one job: wz show ID");
-	wz_buf_init(&path, cli->mem, 65536);
-	wz_buf_addz(&path, a.all ? "/v1/jobs?all=true" : "/v1/jobs?all=false");
-	query(&path, "user", a.user);
-	query(&path, "state", a.state);
+	uint64_t limit = a.limit != UINT64_MAX ? a.limit : a.json ? 0 : LIMIT;
+	wz_table_init(&t, cli->mem, 8, 1u << 0 | 1u << 4 | 1u << 5);
+	for (unsigned i = 0; i < 8; i++)
+		wz_table_addz(&t, head[i]);
 	int code = wz_daemon_open(&d, cli, a.socket);
 	if (code == 0)
-		code = wz_daemon_get(&d, wz_buf_z(&path), a.json, &root);
-	if (code == 0 && root) {
-		static const char *const head[] = {
-		        "JOB", "NAME", "USER", "STATE", "TIME", "PRIO", "PROFILE", "REASON"};
-		struct wz_table t;
-		wz_table_init(&t, cli->mem, 8, 1u << 0 | 1u << 4 | 1u << 5);
-		for (i = 0; i < 8; i++)
-			wz_table_addz(&t, head[i]);
-		json_array_foreach(json_object_get(root, "jobs"), i, j) row(&t, j);
+		code = pages(&d, &a, limit, &t, &more);
+	if (code == 0 && !a.json)
 		wz_table_print(&t, &cli->out);
-		wz_table_release(&t);
-		json_decref(root);
-	}
-	wz_buf_release(&path);
+	if (code == 0 && more && !a.json)
+		wz_cli_warn(WZ_STR("there are more; --limit 0 shows all"));
+	wz_table_release(&t);
 	wz_daemon_close(&d);
 	return code;
 }
@@ -106,7 +121,7 @@ static int ps_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **a
 const struct wz_verb wz_verb_ps = {
         .name = "ps",
         .summary = "jobs that wait or run",
-        .usage = "wz ps [--all] [--user NAME] [--state WORD,...] [--json]",
+        .usage = "wz ps [--all] [--limit N] [--user NAME] [--state WORD,...] [--json]",
         .examples = "wz ps\nwz ps --all --json\n",
         .opts = opts,
         .fn = ps_fn,
@@ -144,10 +159,42 @@ static void line(struct wz_buf *b, const char *name, const json_t *v)
 	wz_buf_addc(b, '\n');
 }
 
+/* Earlier attempts, one a line: how each ended. */
+static int attempts(struct wz_daemon *d, uint64_t job, struct wz_buf *out)
+{
+	char path[64];
+	json_t *root = NULL, *a;
+	size_t i;
+	(void)snprintf(path, sizeof path, "/v1/jobs/%llu/attempts", (unsigned long long)job);
+	int code = wz_daemon_get(d, path, false, &root);
+	json_array_foreach(json_object_get(root, "attempts"), i, a)
+	{
+		const json_t *task = json_array_get(json_object_get(a, "tasks"), 0);
+		int64_t start = wz_daemon_int(a, "start_us"), end = wz_daemon_int(a, "end_us");
+		struct wz_str node = wz_daemon_text(task, "node");
+		if (!end)
+			continue;
+		wz_buf_addz(out, "attempt ");
+		wz_buf_add_i64(out, wz_daemon_int(a, "attempt"));
+		wz_buf_addz(out, "  ");
+		wz_buf_add(out, wz_tr(wz_daemon_text(a, "state")));
+		wz_buf_addz(out, "  ");
+		wz_buf_add(out, node);
+		if (start) {
+			wz_buf_addz(out, "  ");
+			wz_duration_format(out, (uint64_t)(end - start) / 1000000 * 1000000);
+		}
+		wz_buf_addc(out, '\n');
+	}
+	json_decref(root);
+	return code;
+}
+
 static int show_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
 {
 	static const char *const plain[] = {"id", "name", "user", "state", "reason", "reason_text", "priority",
-	        "profile", "queue", "attempt", "exit_code", "exit_signal", "argv", "cwd", "comment"};
+	        "profile", "queue", "attempt", "restarts", "progress_milli", "exit_code", "exit_signal", "argv",
+	        "cwd", "comment"};
 	static const char *const of_task[] = {"state", "node", "devices", "pid", "exit_code", "exit_signal"};
 	struct show_args a = {.json = false};
 	struct wz_daemon d;
@@ -179,6 +226,8 @@ static int show_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char *
 				line(&cli->out, of_task[i], json_object_get(t, of_task[i]));
 			}
 		}
+		if (wz_daemon_int(j, "attempt") > 1)
+			code = attempts(&d, job, &cli->out);
 		json_decref(j);
 	}
 	wz_daemon_close(&d);

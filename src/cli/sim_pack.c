@@ -8,6 +8,7 @@
 #include "sim/formats.h"
 #include "sim/packset.h"
 #include "sim/report.h"
+#include "store/codec.h"
 
 #include <unistd.h>
 
@@ -18,7 +19,7 @@ struct args {
 	struct wz_range seeds;
 	uint64_t workers, loss, twice, refuse, delay;
 	uint64_t hold, explain, explain_at;
-	struct wz_str csv, html, order, teach;
+	struct wz_str csv, html, journal, order, teach;
 	bool jsonl, list, no_index, check, quiet, bound, power;
 };
 
@@ -39,6 +40,9 @@ static const struct wz_opt opts[] = {
         {"csv", 0, WZ_OPT_STRING, "FILE", "write the curves of every run", offsetof(struct args, csv), 0},
         {"html", 0, WZ_OPT_STRING, "FILE", "write a report: curves, refusals, where idle devices are",
                 offsetof(struct args, html), 0},
+        {"journal", 0, WZ_OPT_STRING, "FILE",
+                "write all events and effects of the first run (the dashboard plays it)",
+                offsetof(struct args, journal), 0},
         {"list", 'l', WZ_OPT_FLAG, NULL, "list the placement policies", offsetof(struct args, list), 0},
         {"bound", 'b', WZ_OPT_FLAG, NULL, "show what no policy can exceed (an LP bound)",
                 offsetof(struct args, bound), 0},
@@ -227,6 +231,54 @@ static int explain(const struct job *j, const struct wz_packset *s, struct wz_er
 	return r;
 }
 
+/* ---- the journal of one run ---- */
+
+struct journal {
+	FILE *file;
+	struct wz_buf line;
+	struct wz_err *err;
+	int r;
+};
+
+static void journal_line(void *ctx, const struct wz_core *c, const struct wz_event *e, const struct wz_effect *f)
+{
+	struct journal *x = ctx;
+
+	if (x->r < 0)
+		return;
+	wz_buf_clear(&x->line);
+	x->r = e ? wz_event_format(e, wz_core_catalogue_of(c), &x->line, x->err)
+	         : wz_effect_format(f, &x->line, x->err);
+	wz_buf_addc(&x->line, '\n');
+	if (x->r == 0 && fwrite(x->line.data, 1, x->line.len, x->file) != x->line.len)
+		x->r = -EIO;
+}
+
+static int write_journal(const struct job *j, const struct wz_packset *s, struct wz_err *err)
+{
+	struct journal x = {.file = fopen(j->a->journal.ptr, "we"), .err = err};
+	struct wz_pack_result *result = wz_mem_alloc(j->cli->mem, sizeof(*result));
+	struct wz_pack_options o = s->base;
+	int r = !x.file  ? wz_file_err(err, -errno, "write", j->a->journal.ptr)
+	        : result ? 0
+	                 : wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory"));
+
+	wz_buf_init(&x.line, j->cli->mem, WZ_LINE_MAX + 1);
+	o.placement = s->placement[0];
+	o.seed = s->seed_from;
+	o.no_curves = true;
+	o.watch = (struct wz_core_watch){journal_line, &x};
+	if (r == 0)
+		r = wz_pack_run(s->in, &o, j->cli->mem, result, err);
+	if (x.file && fclose(x.file) != 0 && x.r == 0)
+		x.r = -EIO;
+	if (r == 0 && x.r < 0)
+		r = x.r == -EIO ? wz_file_err(err, -EIO, "write", j->a->journal.ptr) : x.r;
+	wz_buf_release(&x.line);
+	wz_mem_free(j->cli->mem, result, sizeof(*result));
+	return r;
+}
+
 static int output(const struct job *j, struct wz_str how, struct wz_err *err)
 {
 	int r = 0;
@@ -239,6 +291,8 @@ static int output(const struct job *j, struct wz_str how, struct wz_err *err)
 		r = write_csv(j, err);
 	if (r == 0 && j->a->html.len)
 		r = write_html(j, how, err);
+	if (r == 0 && j->a->journal.len)
+		r = write_journal(j, &j->list[0].set, err);
 	return r;
 }
 

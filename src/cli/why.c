@@ -2,6 +2,8 @@
 /* `wz why`: why a job does not start now. */
 #include "cli/daemon.h"
 
+#include <time.h>
+
 struct args {
 	struct wz_str socket;
 	bool json;
@@ -11,6 +13,39 @@ static const struct wz_opt opts[] = {
         WZ_DAEMON_OPT(struct args),
         WZ_OPT_END,
 };
+
+static void put_time(struct wz_buf *b, int64_t us)
+{
+	char text[32] = "-";
+	time_t s = (time_t)(us / 1000000);
+	struct tm tm;
+	if (localtime_r(&s, &tm))
+		(void)strftime(text, sizeof text, "%Y-%m-%d %H:%M", &tm);
+	wz_buf_addz(b, text);
+}
+
+static void print_starts(struct wz_buf *b, const json_t *j)
+{
+	int64_t from = wz_daemon_int(j, "earliest_start_us"), to = wz_daemon_int(j, "expected_start_us"),
+	        latest = wz_daemon_int(j, "latest_start_us");
+	if (wz_daemon_int(j, "position") > 1) {
+		wz_buf_addz(b, "  ahead of it in its queue: ");
+		wz_buf_add_i64(b, wz_daemon_int(j, "position") - 1);
+		wz_buf_addc(b, '\n');
+	}
+	if (from && to) {
+		wz_buf_addz(b, "  likely start (80 %): ");
+		put_time(b, from);
+		wz_buf_addz(b, " to ");
+		put_time(b, to);
+		wz_buf_addc(b, '\n');
+	}
+	if (latest) {
+		wz_buf_addz(b, "  latest by time limits: ");
+		put_time(b, latest);
+		wz_buf_addc(b, '\n');
+	}
+}
 
 static void print(struct wz_buf *b, const json_t *j)
 {
@@ -26,13 +61,16 @@ static void print(struct wz_buf *b, const json_t *j)
 	json_array_foreach(json_object_get(j, "blockers"), i, x)
 	{
 		wz_buf_addz(b, "  ");
-		wz_buf_add_u64(b, (uint64_t)wz_daemon_int(x, "nodes"));
-		wz_buf_addz(b, wz_daemon_int(x, "nodes") == 1 ? " node: " : " nodes: ");
+		if (wz_daemon_int(x, "nodes")) {
+			wz_buf_add_u64(b, (uint64_t)wz_daemon_int(x, "nodes"));
+			wz_buf_addz(b, wz_daemon_int(x, "nodes") == 1 ? " node: " : " nodes: ");
+		}
 		wz_buf_add(b, wz_daemon_text(x, "text"));
 		wz_buf_addz(b, " (");
 		wz_buf_add(b, wz_daemon_text(x, "reason"));
 		wz_buf_addz(b, ")\n");
 	}
+	print_starts(b, j);
 }
 
 static int why_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)

@@ -8,7 +8,7 @@
 #include "base/fix.h"
 #include "base/hash.h"
 
-static int no_memory(struct wz_err *err, int r)
+int wz_no_memory(struct wz_err *err, int r)
 {
 	return r < 0 ? wz_err_set(err, r, r == -ENOMEM ? "OutOfMemory" : "TooMany",
 	                       WZ_STR("no room to apply this event"))
@@ -30,222 +30,19 @@ static int no_node(struct wz_err *err)
 	return wz_err_set(err, -ENOENT, "NoSuchNode", WZ_STR("there is no node of that id"));
 }
 
-/* ---- the life of a job ---- */
-
-static void drop_flight(struct wz_core *c, uint64_t id)
-{
-	uint32_t f = id ? wz_inflight_find(c, id) : WZ_ID_NONE;
-
-	if (f != WZ_ID_NONE)
-		wz_inflight_drop(c, f);
-}
-
-static void finish_job(struct wz_core *c, uint32_t slot)
-{
-	struct wz_job *j = &c->jobs.job[slot];
-
-	drop_flight(c, WZ_LIMIT_ID(j));
-	for (uint32_t i = 0; i < j->tasks_max; i++) {
-		c->jobs.task[j->first_task + i].state = WZ_TASK_NONE;
-		wz_task_rehash(c, j->first_task + i);
-	}
-	if (!j->requeue) {
-		wz_jobs_drop(c, slot);
-		return;
-	}
-	j->requeue = 0;
-	j->end = 0;
-	j->attempt++;
-	j->placed = j->running = j->done = 0;
-	j->state = WZ_JOB_WAITING;
-	wz_order_add(c, slot);
-	wz_job_rehash(c, slot);
-}
-
-static void unwant_stop(struct wz_core *c, uint32_t task)
-{
-	for (uint32_t i = 0; i < c->n_stop; i++)
-		if (c->stop_wanted[i] == task) {
-			c->stop_wanted[i] = c->stop_wanted[--c->n_stop];
-			return;
-		}
-}
-
-static void want_stop(struct wz_core *c, uint32_t task)
-{
-	struct wz_task *t = &c->jobs.task[task];
-
-	if (t->state == WZ_TASK_STOPPING || t->observed)
-		return;
-	c->jobs.job[t->job].running -= t->state == WZ_TASK_RUNNING;
-	t->state = WZ_TASK_STOPPING;
-	wz_check(c->n_stop < c->stop_cap); /* room is made when a task is placed */
-	c->stop_wanted[c->n_stop++] = task;
-	wz_task_rehash(c, task);
-}
-
-static void settle(struct wz_core *c, uint32_t slot);
-
-/* The task holds nothing any more. Ends the job when it was the last. */
-static void release_task(struct wz_core *c, uint32_t task, enum wz_task_state state)
-{
-	struct wz_task *t = &c->jobs.task[task];
-	struct wz_job *j = &c->jobs.job[t->job];
-
-	if (t->state == WZ_TASK_STOPPING)
-		unwant_stop(c, task);
-	if (t->state == WZ_TASK_RUNNING)
-		j->running--;
-	drop_flight(c, t->effect);
-	t->effect = 0;
-	wz_ledger_give(c, task);
-	t->state = (uint8_t)state;
-	wz_task_rehash(c, task);
-	j->placed--;
-	j->done += state == WZ_TASK_DONE;
-	if (j->placed == 0) {
-		finish_job(c, t->job);
-		return;
-	}
-	settle(c, t->job); /* the others may have been waiting for this one alone */
-	wz_job_rehash(c, t->job);
-}
-
-/* The attempt as a whole ends: whatever still holds something must be stopped. The first reason stands. */
-static void end_attempt(struct wz_core *c, uint32_t slot, enum wz_end end, bool requeue)
-{
-	struct wz_job *j = &c->jobs.job[slot];
-
-	if (j->state == WZ_JOB_ENDING) {
-		j->requeue = j->requeue && requeue; /* a cancel wins over a requeue */
-	} else {
-		drop_flight(c, WZ_LIMIT_ID(j)); /* a limit on an attempt that is over must not undo its requeue */
-		j->state = WZ_JOB_ENDING;
-		j->end = (uint8_t)end;
-		j->requeue = requeue;
-	}
-	for (uint32_t i = 0; i < j->tasks_max; i++)
-		if (c->jobs.task[j->first_task + i].node != WZ_ID_NONE)
-			want_stop(c, j->first_task + i);
-	wz_job_rehash(c, slot);
-}
-
-/* All that was placed runs: the commit window is over. A gang that has less than its minimum now, because its plan was
- * applied in part, starts anew (I4). */
-static void settle(struct wz_core *c, uint32_t slot)
-{
-	struct wz_job *j = &c->jobs.job[slot];
-
-	if (j->state != WZ_JOB_STARTING || j->running != j->placed)
-		return;
-	j->state = WZ_JOB_RUNNING;
-	if (j->placed + j->done < j->tasks_min)
-		end_attempt(c, slot, WZ_END_LAUNCH_FAILED, true);
-}
-
-/* A task is gone without having done its work. */
-static void lose_task(struct wz_core *c, uint32_t task, enum wz_end end, bool requeue)
-{
-	uint32_t slot = c->jobs.task[task].job;
-	struct wz_job *j = &c->jobs.job[slot];
-	bool enough = j->placed + j->done > j->tasks_min; /* an elastic job goes on with fewer */
-
-	requeue = requeue && !c->jobs.task[task].observed; /* foreign work is not ours to start again */
-	if (j->state == WZ_JOB_ENDING) {
-		release_task(c, task, WZ_TASK_NONE);
-	} else if (enough && requeue) {
-		release_task(c, task, WZ_TASK_NONE);
-	} else {
-		end_attempt(c, slot, end, requeue);
-		release_task(c, task, WZ_TASK_NONE);
-	}
-}
-
-static int start_running(struct wz_core *c, uint32_t task, struct wz_err *err)
-{
-	struct wz_task *t = &c->jobs.task[task];
-	struct wz_job *j = &c->jobs.job[t->job];
-
-	if (t->state != WZ_TASK_ASSUMED)
-		return 0;
-	if (j->running == 0 && j->time_limit_us && wz_inflight_find(c, WZ_LIMIT_ID(j)) == WZ_ID_NONE) {
-		int r = wz_inflight_add(c, WZ_LIMIT_ID(j), WZ_FLIGHT_TIME_LIMIT, j->first_task,
-		        wz_usat_add(c->now_us, j->time_limit_us));
-		if (r < 0)
-			return no_memory(err, r);
-	}
-	drop_flight(c, t->effect);
-	t->effect = 0;
-	t->state = WZ_TASK_RUNNING;
-	wz_task_rehash(c, task);
-	j->running++;
-	settle(c, t->job);
-	wz_job_rehash(c, t->job);
-	return 0;
-}
-
-/* Deadlines: a start that nobody acknowledged may or may not run, so it is stopped before its room is given again; a stop
- * that nobody acknowledged is asked again. */
-static void expire(struct wz_core *c)
-{
-	uint32_t f;
-
-	while ((f = wz_inflight_due(c, c->now_us)) != WZ_ID_NONE) {
-		struct wz_flight x = c->inflight.f[f];
-		struct wz_task *t;
-
-		wz_inflight_drop(c, f);
-		if (x.kind == WZ_EF_REPARTITION) { /* nobody knows what the card is like now: its facts will say */
-			wz_recut_end(c, x.id, false);
-			continue;
-		}
-		t = &c->jobs.task[x.task];
-		if (x.kind == WZ_FLIGHT_TIME_LIMIT) {
-			end_attempt(c, t->job, WZ_END_TIMEOUT, false);
-			continue;
-		}
-		t->effect = 0;
-		wz_task_rehash(c, x.task);
-		if (x.kind == WZ_EF_START) {
-			end_attempt(c, t->job, WZ_END_LAUNCH_FAILED, true);
-		} else {
-			wz_check(c->n_stop < c->stop_cap);
-			c->stop_wanted[c->n_stop++] = x.task;
-		}
-	}
-}
-
 /* ---- events about time and rules ---- */
-
-/* A profile comes from a parser or from a journal: what the code relies on is checked again. */
-static int check_profile(const struct wz_profile *p, struct wz_err *err)
-{
-	const uint64_t bytes_max = (uint64_t)WZ_BYTES_MAX;
-
-	if (!p || p->tasks_min < 1 || p->tasks_max < p->tasks_min || p->tasks_max > WZ_JOB_TASKS_MAX)
-		return wz_err_set(err, -EINVAL, "BadProfile", WZ_STR("a job needs 1 to 65536 tasks"));
-	if (p->gpus > WZ_NODE_DEVICES_MAX || p->share_milli >= WZ_WHOLE || (p->gpus && p->share_milli) ||
-	        p->gpu_mem_bytes > bytes_max || p->gpu_mem_total_bytes > bytes_max ||
-	        p->cu_milli > (uint64_t)WZ_CPU_MILLI_MAX || p->cpu_milli > (uint64_t)WZ_CPU_MILLI_MAX ||
-	        p->mem_bytes > bytes_max || p->n_types > WZ_PROFILE_TYPES_MAX || (unsigned)p->link > WZ_LINK_RACK ||
-	        p->free_pct > 100 ||
-	        (p->gpu_mig && p->gpu_mig != WZ_PARTITION_AUTO && !wz_partition_find(p->gpu_mig)) ||
-	        (unsigned)p->kind > WZ_KIND_SERVICE)
-		return wz_err_set(err, -EINVAL, "BadProfile", WZ_STR("the profile is out of range"));
-	return 0;
-}
 
 static int on_time(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
 {
 	(void)e, (void)err;
-	expire(c);
+	wz_life_expire(c);
 	return 0;
 }
 
 static int on_step(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
 {
 	(void)e, (void)err;
-	expire(c);
+	wz_life_expire(c);
 	c->step++;
 	if (c->reservations.n)
 		wz_reservations_expire(c);
@@ -263,7 +60,7 @@ static int on_policy(struct wz_core *c, const struct wz_event *e, struct wz_err 
 	if (r < 0)
 		return r;
 	if (v.policy->state_size && !(state = wz_mem_zalloc(&c->mem, v.policy->state_size)))
-		return no_memory(err, -ENOMEM);
+		return wz_no_memory(err, -ENOMEM);
 	wz_variant_begin(&v, state);
 	if (c->policy->state_size)
 		wz_mem_free(&c->mem, c->policy_state, c->policy->state_size);
@@ -285,19 +82,19 @@ static int on_workload(struct wz_core *c, const struct wz_event *e, struct wz_er
 		return wz_err_set(err, -EINVAL, "BadWorkload",
 		        WZ_STR("a workload needs a profile and a weight for each shape"));
 	for (uint32_t i = 0; i < e->u.workload.n; i++)
-		if ((r = check_profile(&e->u.workload.profile[i], err)) < 0)
+		if ((r = wz_profile_check(&e->u.workload.profile[i], err)) < 0)
 			return r;
 	r = wz_grow(&c->mem, &d->stated, &d->stated_cap, e->u.workload.n, sizeof(*d->stated));
 
 	for (uint32_t i = 0; r == 0 && i < e->u.workload.n; i++) /* all shapes exist before anything changes */
-		r = wz_shape_register(c, &e->u.workload.profile[i], &id);
+		r = wz_shape_register(c, &e->u.workload.profile[i], 0, &id);
 	if (r < 0)
-		return no_memory(err, r);
+		return wz_no_memory(err, r);
 	for (uint32_t i = 0; i < d->n_stated; i++)
 		c->sum -= wz_hash_u64(c->shape_hash[d->stated[i].shape] + i, d->stated[i].weight);
 	d->n_stated = e->u.workload.n;
 	for (uint32_t i = 0; i < d->n_stated; i++) {
-		r = wz_shape_register(c, &e->u.workload.profile[i], &id);
+		r = wz_shape_register(c, &e->u.workload.profile[i], 0, &id);
 		wz_check(r == 0);
 		d->stated[i].shape = id.v;
 		d->stated[i].weight = e->u.workload.weight[i];
@@ -337,9 +134,16 @@ static int on_node_joined(struct wz_core *c, const struct wz_event *e, struct wz
 		r = wz_grow(&c->mem, &c->model.node, &c->model.node_cap, node + 1, sizeof(*c->model.node));
 	if (r == 0)
 		r = wz_index_reserve(c);
+	if (r == 0 && node < WZ_NODES_MAX && e->u.node.n_labels <= WZ_NODE_LABELS_MAX &&
+	        (e->u.node.label || !e->u.node.n_labels))
+		r = wz_between_reserve_node(c, &e->u.node);
 	if (r < 0)
-		return no_memory(err, r);
+		return wz_no_memory(err, r);
+	if (node < c->model.n_nodes)
+		wz_between_node_out(c, node);
 	r = wz_model_node_join(&c->model, &c->catalogue, &e->u.node, err);
+	if (node < c->model.n_nodes)
+		wz_between_node_in(c, node);
 	if (r < 0)
 		return r;
 	devices_changed(c, node);
@@ -356,9 +160,12 @@ static int on_node_left(struct wz_core *c, const struct wz_event *e, struct wz_e
 	wz_recut_node_left(c, node);
 	/* Two passes: ending a job may release other tasks of this node, so start over from the head each time. */
 	for (t = c->model.node[node].head_task; t != WZ_ID_NONE; t = next) {
-		lose_task(c, t, WZ_END_NODE_LOST, true);
+		wz_task_lose(c, t, WZ_END_NODE_LOST, true);
 		next = c->model.node[node].head_task;
 	}
+	wz_between_node_out(c, node);
+	wz_between_node_in(c, node);
+	wz_holds_recheck(c, node);
 	wz_node_rehash(c, node);
 	c->facts_changed = true;
 	return 0;
@@ -424,12 +231,12 @@ int wz_job_reserve(struct wz_core *c, uint32_t n_tasks)
 
 	if (tasks > UINT32_MAX / 2)
 		return -E2BIG;
-	return wz_grow(&c->mem, &c->stop_wanted, &c->stop_cap, (uint32_t)tasks, sizeof(*c->stop_wanted));
+	return wz_grow(&c->mem, &c->wanted, &c->wanted_cap, (uint32_t)tasks, sizeof(*c->wanted));
 }
 
 static int check_submit(const struct wz_core *c, const struct wz_ev_submit *s, struct wz_err *err)
 {
-	int r = check_profile(s->profile, err);
+	int r = wz_profile_check(s->profile, err);
 
 	if (r < 0)
 		return r;
@@ -441,12 +248,15 @@ static int check_submit(const struct wz_core *c, const struct wz_ev_submit *s, s
 	return 0;
 }
 
+/* Demand is of shapes; what is asked of labels is no part of it. */
 static void count_demand(struct wz_core *c, wz_shape_id shape, uint32_t tasks)
 {
-	uint64_t *n = &c->demand.arrived[shape.v];
+	uint64_t *n;
 	struct wz_policy_ctx ctx = wz_ctx(c, NULL);
 	bool epoch;
 
+	shape.v = c->shapes.shape[shape.v].plain;
+	n = &c->demand.arrived[shape.v];
 	if (*n)
 		c->sum -= wz_hash_u64(c->shape_hash[shape.v] ^ 0xdeULL, *n);
 	epoch = wz_demand_add(&c->demand, shape, tasks);
@@ -463,7 +273,8 @@ static int on_submitted(struct wz_core *c, const struct wz_event *e, struct wz_e
 {
 	const struct wz_ev_submit *s = &e->u.submit;
 	uint32_t slot, class_id, user = WZ_ID_NONE, queue = WZ_ID_NONE, account = WZ_ID_NONE;
-	wz_shape_id shape;
+	const struct wz_set *set;
+	struct wz_job_asks f = {0};
 	struct wz_job *j;
 	int r = check_submit(c, s, err);
 
@@ -472,31 +283,41 @@ static int on_submitted(struct wz_core *c, const struct wz_event *e, struct wz_e
 	if (s->user.len)
 		r = wz_strtab_add(&c->model.names, s->user, &user);
 	if (r < 0)
-		return no_memory(err, r);
+		return wz_no_memory(err, r);
 	r = wz_queue_admit(c, &(struct wz_submit_rules){s->queue, user, s->priority, s->profile}, &account, err);
+	if (r == 0)
+		r = wz_gang_of_submit(c, s, &f, err);
 	if (r < 0)
 		return r;
-	r = wz_shape_register(c, s->profile, &shape);
+	r = wz_demand_reserve(&c->demand, c->shapes.n);
 	if (r == 0)
-		r = wz_demand_reserve(&c->demand, c->shapes.n);
-	if (r == 0)
-		r = wz_order_class(
-		        c, shape.v, s->profile->tasks_min, s->profile->tasks_max, s->priority, account, &class_id);
+		r = wz_order_class(c,
+		        &(struct wz_class){.shape = f.shape,
+		                .between = f.between,
+		                .gang = f.gang,
+		                .tasks_min = f.tasks_min,
+		                .tasks_max = f.tasks_max,
+		                .priority = s->priority,
+		                .account = account},
+		        &class_id);
 	if (r == 0 && s->queue.len)
 		r = wz_strtab_add(&c->model.names, s->queue, &queue);
 	if (r == 0)
-		r = wz_job_reserve(c, s->profile->tasks_max);
+		r = wz_job_reserve(c, f.n_tasks);
 	if (r == 0)
-		r = wz_jobs_add(c, s->job, s->profile->tasks_max, &slot);
+		r = wz_jobs_add(c, s->job, f.n_tasks, &slot);
 	if (r < 0)
-		return no_memory(err, r);
+		return wz_no_memory(err, r);
 	j = &c->jobs.job[slot];
 	j->seq = ++c->jobs.next_seq;
 	j->submitted_us = c->now_us;
-	j->shape = shape.v;
+	j->shape = f.shape;
+	j->between = f.between;
+	j->gang = f.gang;
 	j->class_id = class_id;
-	j->tasks_min = s->profile->tasks_min;
-	j->tasks_max = s->profile->tasks_max;
+	j->tasks_min = f.tasks_min;
+	j->tasks_max = f.tasks_max;
+	j->n_tasks = f.n_tasks;
 	j->attempt = 1;
 	j->user = user;
 	j->queue = queue;
@@ -508,13 +329,19 @@ static int on_submitted(struct wz_core *c, const struct wz_event *e, struct wz_e
 	j->kind = (uint8_t)s->profile->kind;
 	j->preempt = s->profile->preempt;
 	j->time_limit_us = s->profile->time_us;
+	j->repair_us = s->profile->repair_us;
 	j->state = s->held ? WZ_JOB_HELD : WZ_JOB_WAITING;
 	if (c->queues.n)
 		wz_queue_job(c, slot, 1);
 	if (!s->held)
 		wz_order_add(c, slot);
+	wz_job_expect(c, slot, 1);
 	wz_job_rehash(c, slot);
-	count_demand(c, shape, j->tasks_max);
+	if (!j->gang)
+		count_demand(c, (wz_shape_id){j->shape}, j->tasks_max);
+	set = &c->gangs.set[c->gangs.gang[j->gang].first_set];
+	for (uint32_t i = 0; j->gang && i < c->gangs.gang[j->gang].n_sets; i++)
+		count_demand(c, (wz_shape_id){set[i].shape}, set[i].max);
 	return 0;
 }
 
@@ -532,35 +359,47 @@ static int on_edited(struct wz_core *c, const struct wz_event *e, struct wz_err 
 	if (j->state != WZ_JOB_WAITING && j->state != WZ_JOB_HELD)
 		return wz_err_set(
 		        err, -EINVAL, "NotWaiting", WZ_STR("only a job that has not started can be edited"));
-	if (e->u.edit.profile && (r = check_profile(e->u.edit.profile, err)) < 0)
+	if (e->u.edit.profile && (r = wz_profile_check(e->u.edit.profile, err)) < 0)
 		return r;
 	if (e->u.edit.profile &&
 	        (e->u.edit.profile->tasks_min != j->tasks_min || e->u.edit.profile->tasks_max != j->tasks_max))
-		return wz_err_set(err, -EINVAL, "BadEdit", WZ_STR("the number of tasks cannot be edited"));
+		return wz_err_set(err, -EINVAL, "BadEdit", WZ_STR("the number of tasks is changed by JOB_RESIZED"));
+	if (e->u.edit.profile && j->gang)
+		return wz_err_set(err, -EINVAL, "BadEdit", WZ_STR("sets of tasks cannot be edited"));
 	r = wz_queue_admit_edit(c, slot, e->u.edit.priority, e->u.edit.profile, err);
 	if (r < 0)
 		return r;
 	if (e->u.edit.profile)
-		r = wz_shape_register(c, e->u.edit.profile, &shape);
+		r = wz_shape_register(c, e->u.edit.profile, c->shapes.shape[j->shape].local, &shape);
 	if (r == 0)
 		r = wz_demand_reserve(&c->demand, c->shapes.n);
 	if (r == 0)
-		r = wz_order_class(
-		        c, shape.v, j->tasks_min, j->tasks_max, e->u.edit.priority, j->account, &class_id);
+		r = wz_order_class(c,
+		        &(struct wz_class){.shape = shape.v,
+		                .between = j->between,
+		                .gang = j->gang,
+		                .tasks_min = j->tasks_min,
+		                .tasks_max = j->tasks_max,
+		                .priority = e->u.edit.priority,
+		                .account = j->account},
+		        &class_id);
 	if (r < 0)
-		return no_memory(err, r);
+		return wz_no_memory(err, r);
 	if (j->state == WZ_JOB_WAITING)
-		wz_order_remove(c, slot);
+		wz_job_dequeue(c, slot);
+	if (e->u.edit.profile)
+		wz_holds_drop_of(c, slot); /* they were for what it asked before */
 	j->shape = shape.v;
 	j->class_id = class_id;
 	j->priority = e->u.edit.priority;
 	if (e->u.edit.profile) {
 		j->time_limit_us = e->u.edit.profile->time_us;
+		j->repair_us = e->u.edit.profile->repair_us;
 		j->kind = (uint8_t)e->u.edit.profile->kind;
 		j->preempt = e->u.edit.profile->preempt;
 	}
 	if (j->state == WZ_JOB_WAITING)
-		wz_order_add(c, slot);
+		wz_job_enqueue(c, slot);
 	wz_job_rehash(c, slot);
 	return 0;
 }
@@ -588,12 +427,14 @@ static int on_cancelled(struct wz_core *c, const struct wz_event *e, struct wz_e
 		return no_job(err);
 	if (c->jobs.job[slot].state == WZ_JOB_WAITING) {
 		count_refused(c, &c->jobs.job[slot]);
-		wz_order_remove(c, slot);
+		wz_job_dequeue(c, slot);
 	}
-	if (c->jobs.job[slot].placed)
-		end_attempt(c, slot, WZ_END_CANCELLED, false);
-	else
+	if (c->jobs.job[slot].placed) {
+		wz_job_end(c, slot, WZ_END_CANCELLED, false);
+	} else {
+		c->jobs.job[slot].end = WZ_END_CANCELLED;
 		wz_jobs_drop(c, slot);
+	}
 	return 0;
 }
 
@@ -607,47 +448,14 @@ static int on_held_released(struct wz_core *c, const struct wz_event *e, struct 
 		return no_job(err);
 	j = &c->jobs.job[slot];
 	if (hold && j->state == WZ_JOB_WAITING) {
-		wz_order_remove(c, slot);
+		wz_job_dequeue(c, slot);
+		wz_holds_drop_of(c, slot);
 		j->state = WZ_JOB_HELD;
 	} else if (!hold && j->state == WZ_JOB_HELD) {
 		j->state = WZ_JOB_WAITING;
-		wz_order_add(c, slot);
+		wz_job_enqueue(c, slot);
 	}
 	wz_job_rehash(c, slot);
-	return 0;
-}
-
-/* The task that an event names, or WZ_ID_NONE when it is of another attempt, already gone, or unknown. */
-static uint32_t task_of(const struct wz_core *c, uint64_t job, uint32_t task, uint32_t attempt)
-{
-	uint32_t slot = wz_jobs_find(c, job);
-	const struct wz_job *j = slot == WZ_ID_NONE ? NULL : &c->jobs.job[slot];
-
-	if (!j || task >= j->tasks_max || attempt != j->attempt ||
-	        c->jobs.task[j->first_task + task].node == WZ_ID_NONE)
-		return WZ_ID_NONE;
-	return j->first_task + task;
-}
-
-static int on_task_started(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
-{
-	uint32_t t = task_of(c, e->u.task.job, e->u.task.task, e->u.task.attempt);
-
-	return t == WZ_ID_NONE ? 0 : start_running(c, t, err);
-}
-
-static int on_task_ended(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
-{
-	uint32_t t = task_of(c, e->u.task.job, e->u.task.task, e->u.task.attempt);
-
-	if (e->u.task.end > WZ_END_LAUNCH_FAILED)
-		return wz_err_set(err, -EINVAL, "BadEnd", WZ_STR("unknown way to end"));
-	if (t == WZ_ID_NONE)
-		return 0;
-	if (e->u.task.end == WZ_END_COMPLETED && c->jobs.job[c->jobs.task[t].job].state != WZ_JOB_ENDING)
-		release_task(c, t, WZ_TASK_DONE);
-	else
-		lose_task(c, t, (enum wz_end)e->u.task.end, e->u.task.requeue);
 	return 0;
 }
 
@@ -655,7 +463,7 @@ static int on_observed(struct wz_core *c, const struct wz_event *e, struct wz_er
 {
 	const struct wz_place *p = &e->u.observed.place;
 	struct wz_profile none;
-	uint32_t slot, class_id;
+	uint32_t slot, class_id, constraint = 0, labels = 0, between = 0;
 	wz_shape_id shape;
 	struct wz_job *j;
 	int r;
@@ -668,78 +476,64 @@ static int on_observed(struct wz_core *c, const struct wz_event *e, struct wz_er
 		return wz_err_set(err, -EINVAL, "BadPlace", WZ_STR("the observed work is out of range"));
 	if (wz_jobs_find(c, e->u.observed.job) != WZ_ID_NONE)
 		return wz_err_set(err, -EEXIST, "JobExists", WZ_STR("a live job has that number"));
+	r = wz_labels_register(c, e->u.observed.n_labels, e->u.observed.label, &labels, err);
+	if (r == 0)
+		r = wz_constraint_register(c, e->u.observed.constraint, &constraint, err);
+	if (r < 0)
+		return r;
 	wz_profile_init(&none);
-	r = wz_shape_register(c, &none, &shape);
+	r = wz_asked_register(c, c->between.constraint[constraint].n_term ? constraint : 0, labels, &between);
+	if (r == 0)
+		r = wz_shape_register(c, &none, constraint, &shape);
 	if (r == 0)
 		r = wz_demand_reserve(&c->demand, c->shapes.n);
 	if (r == 0)
-		r = wz_order_class(c, shape.v, 1, 1, 0, WZ_ID_NONE, &class_id);
+		r = wz_order_class(c,
+		        &(struct wz_class){.shape = shape.v,
+		                .between = between,
+		                .tasks_min = 1,
+		                .tasks_max = 1,
+		                .account = WZ_ID_NONE},
+		        &class_id);
 	if (r == 0)
 		r = wz_job_reserve(c, 1);
 	if (r == 0)
 		r = wz_jobs_add(c, e->u.observed.job, 1, &slot);
 	if (r < 0)
-		return no_memory(err, r);
+		return wz_no_memory(err, r);
 	j = &c->jobs.job[slot];
 	j->seq = ++c->jobs.next_seq;
 	j->shape = shape.v;
 	j->class_id = class_id;
-	j->tasks_min = j->tasks_max = j->attempt = j->placed = j->running = 1;
+	j->between = between;
+	j->tasks_min = j->tasks_max = j->n_tasks = j->attempt = j->placed = j->running = j->told = 1;
 	j->state = WZ_JOB_RUNNING;
 	j->user = j->queue = WZ_ID_NONE;
 	c->jobs.task[j->first_task].state = WZ_TASK_RUNNING;
 	c->jobs.task[j->first_task].observed = 1;
+	c->jobs.task[j->first_task].attempt = 1;
+	wz_job_expect(c, slot, 1);
 	wz_ledger_take(c, j->first_task, p);
 	wz_ledger_observe(c, p->node.v);
+	wz_holds_recheck(c, p->node.v);
 	wz_task_rehash(c, j->first_task);
 	wz_job_rehash(c, slot);
 	return 0;
 }
 
-/* ---- acknowledgements ---- */
-
-static int on_confirmed(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
+static int on_resized(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
 {
-	uint32_t f = wz_inflight_find(c, e->u.effect.effect), task;
-
-	if (e->u.effect.effect >= c->next_effect) /* deadlines of our own have such ids, too */
-		return wz_err_set(err, -ENOENT, "NoSuchEffect", WZ_STR("no effect of that id was issued"));
-	if (f == WZ_ID_NONE) /* late or twice: nothing to do */
-		return 0;
-	task = c->inflight.f[f].task;
-	if (c->inflight.f[f].kind == WZ_EF_REPARTITION) {
-		wz_recut_end(c, e->u.effect.effect, true);
-		return 0;
-	}
-	if (c->inflight.f[f].kind == WZ_EF_START)
-		return start_running(c, task, err);
-	release_task(c, task, WZ_TASK_NONE);
-	return 0;
+	return wz_gang_resize(c, e, err);
 }
 
-static int on_refused(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
+static int on_budget_set(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
 {
-	uint32_t f = wz_inflight_find(c, e->u.effect.effect), task;
-	bool start;
+	return wz_budget_set(c, &e->u.budget, err);
+}
 
-	if (f == WZ_ID_NONE || e->u.effect.effect >= c->next_effect)
-		return on_confirmed(c, e, err);
-	task = c->inflight.f[f].task;
-	if (c->inflight.f[f].kind == WZ_EF_REPARTITION) {
-		wz_recut_end(c, e->u.effect.effect, false);
-		return 0;
-	}
-	start = c->inflight.f[f].kind == WZ_EF_START;
-	if (start) {
-		lose_task(c, task, WZ_END_LAUNCH_FAILED, true);
-	} else { /* a stop that was refused is asked again */
-		wz_inflight_drop(c, f);
-		c->jobs.task[task].effect = 0;
-		wz_task_rehash(c, task);
-		wz_check(c->n_stop < c->stop_cap);
-		c->stop_wanted[c->n_stop++] = task;
-	}
-	return 0;
+static int on_budget_removed(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
+{
+	return wz_budget_remove(c, e->u.budget.name, err);
 }
 
 typedef int handler(struct wz_core *c, const struct wz_event *e, struct wz_err *err);
@@ -759,12 +553,16 @@ static handler *const handlers[] = {
         [WZ_EV_JOB_CANCELLED] = on_cancelled,
         [WZ_EV_JOB_HELD] = on_held_released,
         [WZ_EV_JOB_RELEASED] = on_held_released,
-        [WZ_EV_TASK_STARTED] = on_task_started,
-        [WZ_EV_TASK_ENDED] = on_task_ended,
+        [WZ_EV_TASK_STARTED] = wz_on_task_started,
+        [WZ_EV_TASK_ENDED] = wz_on_task_ended,
         [WZ_EV_TASK_OBSERVED] = on_observed,
-        [WZ_EV_TASK_REPORTED] = on_carried,
-        [WZ_EV_EFFECT_CONFIRMED] = on_confirmed,
-        [WZ_EV_EFFECT_REFUSED] = on_refused,
+        [WZ_EV_TASK_REPORTED] = wz_on_task_reported,
+        [WZ_EV_JOB_REQUEUED] = wz_on_requeued,
+        [WZ_EV_JOB_SUSPENDED] = wz_on_suspended_resumed,
+        [WZ_EV_JOB_RESUMED] = wz_on_suspended_resumed,
+        [WZ_EV_JOB_RESIZED] = on_resized,
+        [WZ_EV_EFFECT_CONFIRMED] = wz_on_confirmed,
+        [WZ_EV_EFFECT_REFUSED] = wz_on_refused,
         [WZ_EV_POLICY_SET] = on_policy,
         [WZ_EV_WORKLOAD_STATED] = on_workload,
         [WZ_EV_QUEUE_SET] = wz_queue_set,
@@ -775,6 +573,9 @@ static handler *const handlers[] = {
         [WZ_EV_OFFER_REMOVED] = on_carried,
         [WZ_EV_SOLUTION] = on_carried,
         [WZ_EV_REPACK_ASKED] = on_carried,
+        [WZ_EV_RULES_SET] = wz_on_rules,
+        [WZ_EV_DISRUPTION_BUDGET_SET] = on_budget_set,
+        [WZ_EV_DISRUPTION_BUDGET_REMOVED] = on_budget_removed,
 };
 
 int wz_core_apply(struct wz_core *c, const struct wz_event *e, struct wz_err *err)
@@ -786,109 +587,11 @@ int wz_core_apply(struct wz_core *c, const struct wz_event *e, struct wz_err *er
 		return wz_err_set(err, -EINVAL, "UnknownEvent", WZ_STR("unknown kind of event"));
 	if (e->time_us > c->now_us)
 		c->now_us = e->time_us;
+	c->n_ended = 0;
 	r = handlers[e->kind](c, e, err);
 	if (r < 0)
 		c->now_us = before;
-	return r;
-}
-
-/* ---- effects ---- */
-
-static int stale(struct wz_err *err)
-{
-	return wz_err_set(err, -ESTALE, "Stale", WZ_STR("this effect was decided on another state"));
-}
-
-static int apply_start(struct wz_core *c, const struct wz_effect *e, struct wz_err *err)
-{
-	uint32_t slot = wz_jobs_find(c, e->job), task;
-	struct wz_job *j = slot == WZ_ID_NONE ? NULL : &c->jobs.job[slot];
-	int r;
-
-	if (!j || e->attempt != j->attempt || e->task >= j->tasks_max || e->id < c->next_effect ||
-	        (j->state != WZ_JOB_WAITING && j->state != WZ_JOB_STARTING) || !wz_ledger_fits(c, &e->place))
-		return stale(err);
-	task = j->first_task + e->task;
-	if (c->jobs.task[task].state != WZ_TASK_NONE)
-		return stale(err);
-	r = wz_inflight_add(c, e->id, WZ_EF_START, task, e->deadline_us);
-	if (r < 0)
-		return no_memory(err, r);
-	if (j->state == WZ_JOB_WAITING) {
-		wz_order_remove(c, slot);
-		j->state = WZ_JOB_STARTING;
-		j->started_us = c->now_us;
-		wz_starts_started(c, slot);
-	}
-	j->placed++;
-	wz_ledger_take(c, task, &e->place);
-	c->jobs.task[task].state = WZ_TASK_ASSUMED;
-	c->jobs.task[task].effect = e->id;
-	wz_task_rehash(c, task);
-	wz_job_rehash(c, slot);
-	return 0;
-}
-
-static int apply_stop(struct wz_core *c, const struct wz_effect *e, struct wz_err *err)
-{
-	uint32_t task = task_of(c, e->job, e->task, e->attempt);
-	struct wz_task *t;
-	int r;
-
-	if (task == WZ_ID_NONE || c->jobs.task[task].state != WZ_TASK_STOPPING || e->id < c->next_effect)
-		return stale(err);
-	t = &c->jobs.task[task];
-	r = wz_inflight_add(c, e->id, WZ_EF_STOP, task, e->deadline_us);
-	if (r < 0)
-		return no_memory(err, r);
-	drop_flight(c, t->effect);
-	t->effect = e->id;
-	unwant_stop(c, task);
-	wz_task_rehash(c, task);
-	return 0;
-}
-
-static int apply_explain(struct wz_core *c, const struct wz_effect *e, struct wz_err *err)
-{
-	uint32_t slot = wz_jobs_find(c, e->job);
-
-	if (slot == WZ_ID_NONE || c->jobs.job[slot].state != WZ_JOB_WAITING || e->reason >= WZ_REASON_COUNT_ ||
-	        e->id < c->next_effect)
-		return stale(err);
-	if (e->reason == WZ_REASON_WORK_BUDGET) {
-		c->pause.step = c->step;
-		c->pause.seq = c->jobs.job[slot].seq;
-		c->pause.priority = c->jobs.job[slot].priority;
-	}
-	wz_class_set_reason(c, c->jobs.job[slot].class_id, (uint8_t)e->reason);
-	return 0;
-}
-
-int wz_core_apply_effect(struct wz_core *c, const struct wz_effect *e, struct wz_err *err)
-{
-	int r;
-
-	if (e->id >= WZ_LIMIT_ID_BIT - 1)
-		return wz_err_set(err, -EINVAL, "BadEffect", WZ_STR("the id of the effect is out of range"));
-	switch (e->kind) {
-	case WZ_EF_START:
-		r = apply_start(c, e, err);
-		break;
-	case WZ_EF_STOP:
-		r = apply_stop(c, e, err);
-		break;
-	case WZ_EF_REPARTITION:
-		r = wz_recut_apply(c, e);
-		r = r == -ESTALE ? stale(err) : no_memory(err, r);
-		break;
-	case WZ_EF_EXPLAIN:
-		r = apply_explain(c, e, err);
-		break;
-	default:
-		return wz_err_set(
-		        err, -EOPNOTSUPP, "UnknownEffect", WZ_STR("this core does not know that kind of effect"));
-	}
-	if (r == 0)
-		c->next_effect = e->id + 1;
+	else if (c->watch.seen)
+		c->watch.seen(c->watch.ctx, c, e, NULL);
 	return r;
 }

@@ -42,7 +42,7 @@ static void against(
 
 int wz_core_explain_choice(struct wz_core *c, const struct wz_effect *e, struct wz_buf *b, struct wz_err *err)
 {
-	uint32_t slot = wz_jobs_find(c, e->job), node = e->place.node.v, nodes = 0;
+	uint32_t slot = wz_jobs_find(c, e->job), node = e->place.node.v, nodes = 0, shape;
 	struct rival next = {.node = WZ_ID_NONE}, kind = {.node = WZ_ID_NONE};
 	struct wz_policy_ctx ctx = wz_ctx(c, NULL);
 	struct wz_scratch scratch;
@@ -51,16 +51,18 @@ int wz_core_explain_choice(struct wz_core *c, const struct wz_effect *e, struct 
 
 	if (e->kind != WZ_EF_START || slot == WZ_ID_NONE || node >= c->model.n_nodes)
 		return wz_err_set(err, -ENOENT, "NoSuchStart", WZ_STR("there is no such start to explain"));
-	s = &c->shapes.shape[c->jobs.job[slot].shape];
+	if (e->task >= c->jobs.job[slot].n_tasks)
+		return wz_err_set(err, -ENOENT, "NoSuchStart", WZ_STR("there is no such start to explain"));
+	shape = wz_task_shape(c, c->jobs.job[slot].first_task + e->task);
+	s = &c->shapes.shape[shape];
 	if (wz_fit(c, s, node, &v, &scratch) != WZ_REASON_NONE)
 		return wz_err_set(err, -ESTALE, "StaleEffect", WZ_STR("the task does not fit there any more"));
 	if (!c->policy->explain)
 		return wz_err_set(err, -EOPNOTSUPP, "NoWords", WZ_STR("the policy "), wz_str(c->policy->name),
 		        WZ_STR(" has no words for its choices"));
 	for (uint32_t i = 0; i < c->model.n_nodes; i++) {
-		int64_t score = (c->model.node[i].flags & WZ_NODE_PRESENT)
-		                        ? wz_index_eval(c, c->jobs.job[slot].shape, i)
-		                        : WZ_SCORE_NONE;
+		int64_t score =
+		        (c->model.node[i].flags & WZ_NODE_PRESENT) ? wz_index_eval(c, shape, i) : WZ_SCORE_NONE;
 		nodes += score != WZ_SCORE_NONE;
 		if (i == node)
 			continue;

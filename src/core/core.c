@@ -34,8 +34,10 @@ int wz_core_new(const struct wz_mem *mem, const struct wz_core_options *o, struc
 	c->start_timeout_us = o->start_timeout_us ? o->start_timeout_us : START_TIMEOUT_US;
 	c->stop_timeout_us = o->stop_timeout_us ? o->stop_timeout_us : STOP_TIMEOUT_US;
 	c->next_effect = 1;
+	wz_params_init(c);
 	c->policy = variant.policy;
 	c->index.off = o->no_index;
+	c->watch = o->watch;
 	c->index.bytes_max = (uint64_t)(o->index_bytes_max_mib ? o->index_bytes_max_mib : 1024) << 20;
 	wz_model_init(&c->model, &c->mem, o->seed);
 	wz_shapes_init(&c->shapes, &c->mem);
@@ -46,7 +48,7 @@ int wz_core_new(const struct wz_mem *mem, const struct wz_core_options *o, struc
 	wz_queues_init(c);
 	c->jobs.free = c->inflight.free = WZ_ID_NONE;
 	memset(c->jobs.free_run, 0xff, sizeof(c->jobs.free_run));
-	if (wz_catalogue_init(&c->catalogue, &c->mem) < 0 ||
+	if (wz_catalogue_init(&c->catalogue, &c->mem) < 0 || wz_gangs_init(c) < 0 || wz_between_init(c) < 0 ||
 	        (c->policy->state_size && !(c->policy_state = wz_mem_zalloc(&c->mem, c->policy->state_size)))) {
 		wz_core_free(c);
 		return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for a core"));
@@ -65,6 +67,8 @@ void wz_core_free(struct wz_core *c)
 		return;
 	mem = c->mem;
 	wz_index_release(c);
+	wz_between_release(c);
+	wz_gangs_release(c);
 	wz_queues_release(c);
 	wz_reservations_release(c);
 	wz_future_release(c);
@@ -85,8 +89,11 @@ void wz_core_free(struct wz_core *c)
 	wz_grow_free(&mem, &c->order.heap, &c->order.heap_cap, sizeof(*c->order.heap));
 	wz_grow_free(&mem, &c->inflight.f, &c->inflight.cap, sizeof(*c->inflight.f));
 	wz_grow_free(&mem, &c->inflight.heap, &c->inflight.heap_cap, sizeof(*c->inflight.heap));
+	wz_grow_free(&mem, &c->attention, &c->attention_cap, sizeof(*c->attention));
 	wz_grow_free(&mem, &c->recut, &c->recut_cap, sizeof(*c->recut));
-	wz_grow_free(&mem, &c->stop_wanted, &c->stop_cap, sizeof(*c->stop_wanted));
+	wz_grow_free(&mem, &c->wanted, &c->wanted_cap, sizeof(*c->wanted));
+	wz_grow_free(&mem, &c->holds.h, &c->holds.cap, sizeof(*c->holds.h));
+	wz_grow_free(&mem, &c->ended, &c->ended_cap, sizeof(*c->ended));
 	wz_grow_free(&mem, &c->ledger.undo, &c->ledger.undo_cap, sizeof(*c->ledger.undo));
 	wz_grow_free(&mem, &c->rank_score, &c->rank_cap, sizeof(*c->rank_score));
 	wz_grow_free(&mem, &c->rank_node, &c->rank_node_cap, sizeof(*c->rank_node));
@@ -130,6 +137,8 @@ void wz_class_set_reason(struct wz_core *c, uint32_t class_id, uint8_t reason)
 	uint64_t h = wz_hash_u64(wz_hash_u64(c->shape_hash[k->shape], (uint64_t)k->tasks_min << 32 | k->tasks_max),
 	        (uint32_t)k->priority);
 
+	if (k->between || k->gang)
+		h = wz_hash_u64(wz_hash_u64(h, c->between.asked[k->between].hash), c->gangs.gang[k->gang].hash);
 	if (k->account != WZ_ID_NONE)
 		h = wz_hash_u64(h, wz_account_id(c, k->account));
 	if (k->reason)
@@ -145,16 +154,27 @@ int wz_shape_intern(struct wz_core *c, const struct wz_shape *s, wz_shape_id *re
 
 	if (r == 0)
 		r = wz_grow(&c->mem, &c->shape_hash, &c->shape_hash_cap, ret->v + 1, sizeof(*c->shape_hash));
-	if (r == 0 && c->shape_hash[ret->v] == 0)
+	if (r == 0 && c->shape_hash[ret->v] == 0) {
 		c->shape_hash[ret->v] = wz_shape_hash(s);
+		c->shapes.shape[ret->v].plain = s->local ? s->plain : ret->v;
+	}
 	return r;
 }
 
-int wz_shape_register(struct wz_core *c, const struct wz_profile *p, wz_shape_id *ret)
+/* The shape with the part of the constraint that concerns one node, after the same without it. */
+int wz_shape_register(struct wz_core *c, const struct wz_profile *p, uint32_t constraint, wz_shape_id *ret)
 {
 	struct wz_shape s;
+	int r;
 
 	wz_shape_of(p, &s);
+	r = wz_shape_intern(c, &s, ret);
+	if (r < 0 || !c->between.constraint[constraint].local)
+		return r;
+	s.plain = ret->v;
+	s.local = constraint;
+	s.local_hash = c->between.text_hash[constraint];
+	s.special = wz_shape_special(&s);
 	return wz_shape_intern(c, &s, ret);
 }
 
@@ -184,10 +204,17 @@ int wz_core_job(const struct wz_core *c, uint64_t job, struct wz_job_info *ret)
 	        .tasks_min = j->tasks_min,
 	        .tasks_max = j->tasks_max,
 	        .tasks_placed = j->placed,
+	        .task_numbers = j->n_tasks,
 	        .shape = {j->shape},
 	        .submitted_us = j->submitted_us,
+	        .suspended = j->suspended,
+	        .launch_failures = j->failures,
+	        .preempted = j->preempted,
+	        .not_before_us = j->backoff ? j->not_before_us : 0,
 	        .reason = j->state == WZ_JOB_HELD      ? WZ_REASON_HELD
 	                  : j->state != WZ_JOB_WAITING ? WZ_REASON_NONE
+	                  : j->backoff                 ? WZ_REASON_LAUNCH_BACKOFF
+	                  : wz_holds_of(c, slot)       ? WZ_REASON_MAKING_ROOM
 	                                               : (enum wz_reason)c->order.cls[j->class_id].reason};
 	return 0;
 }
@@ -197,7 +224,7 @@ int wz_core_task(const struct wz_core *c, uint64_t job, uint32_t task, struct wz
 	uint32_t slot = wz_jobs_find(c, job);
 	const struct wz_task *t;
 
-	if (slot == WZ_ID_NONE || task >= c->jobs.job[slot].tasks_max)
+	if (slot == WZ_ID_NONE || task >= c->jobs.job[slot].n_tasks)
 		return -ENOENT;
 	t = &c->jobs.task[c->jobs.job[slot].first_task + task];
 	if (t->node == WZ_ID_NONE)
@@ -211,13 +238,22 @@ int wz_core_task(const struct wz_core *c, uint64_t job, uint32_t task, struct wz
 	return 0;
 }
 
+uint32_t wz_core_task_attempt(const struct wz_core *c, uint64_t job, uint32_t task)
+{
+	struct wz_place p;
+
+	if (wz_core_task(c, job, task, &p) < 0)
+		return 0;
+	return c->jobs.task[c->jobs.job[wz_jobs_find(c, job)].first_task + task].attempt;
+}
+
 void wz_core_stats(const struct wz_core *c, struct wz_core_stats *ret)
 {
 	const struct wz_model_state *m = &c->model;
 
 	*ret = (struct wz_core_stats){.steps = c->step,
 	        .effects = c->next_effect - 1,
-	        .jobs_waiting = c->order.waiting,
+	        .jobs_waiting = c->order.waiting + c->n_backoff,
 	        .jobs_live = c->jobs.live_jobs,
 	        .tasks_live = c->jobs.live_tasks,
 	        .evaluations = c->index.evaluations,
@@ -232,6 +268,36 @@ void wz_core_stats(const struct wz_core *c, struct wz_core_stats *ret)
 			ret->gpu_milli_held += (uint64_t)(cap - m->dev_milli[d]);
 		}
 	}
+	for (uint32_t i = 0; i < c->holds.n; i++)
+		ret->gpu_milli_kept += (uint64_t)c->holds.h[i].place.dev_milli *
+		                       (uint64_t)__builtin_popcountll(c->holds.h[i].place.devices);
+	ret->gpu_milli_held -= ret->gpu_milli_kept;
+}
+
+int wz_core_ended(const struct wz_core *c, uint32_t i, struct wz_ended *ret)
+{
+	if (i >= c->n_ended)
+		return -ENOENT;
+	*ret = c->ended[i];
+	return 0;
+}
+
+int wz_core_task_work(const struct wz_core *c, uint64_t job, uint32_t task, struct wz_task_work *ret)
+{
+	uint32_t slot = wz_jobs_find(c, job);
+	const struct wz_task *t;
+
+	if (slot == WZ_ID_NONE || task >= c->jobs.job[slot].tasks_max)
+		return -ENOENT;
+	t = &c->jobs.task[c->jobs.job[slot].first_task + task];
+	if (t->node == WZ_ID_NONE)
+		return -ENOENT;
+	*ret = (struct wz_task_work){.started_us = t->started_us,
+	        .checkpoint_us = t->checkpoint_us,
+	        .progress_milli = t->progress_milli,
+	        .frozen = t->frozen,
+	        .warned = t->warn};
+	return 0;
 }
 
 const struct wz_model_state *wz_core_model(const struct wz_core *c)

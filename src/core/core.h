@@ -20,6 +20,13 @@
 
 struct wz_core;
 
+/* Sees what was applied, in its order: events that were accepted, and effects; one of the two is NULL. What a journal is made
+ * of. It must not call the core. */
+struct wz_core_watch {
+	void (*seen)(void *ctx, const struct wz_core *c, const struct wz_event *e, const struct wz_effect *f);
+	void *ctx;
+};
+
 struct wz_core_options {
 	uint64_t seed;            /* node order and all random draws */
 	const char *policy;       /* a policy, perhaps with parameters: "jigsaw:power=0.2" (policy.h); NULL: the default */
@@ -27,6 +34,7 @@ struct wz_core_options {
 	bool no_index;            /* evaluate every node for every decision: slow, for differential tests */
 	uint64_t start_timeout_us; /* deadline of a START; 0: 30 s */
 	uint64_t stop_timeout_us;  /* deadline of a STOP before it is asked again; 0: 60 s */
+	struct wz_core_watch watch; /* seen NULL: nobody looks. No state */
 	uint32_t index_bytes_max_mib; /* memory the score index may use; 0: 1024 */
 };
 
@@ -72,15 +80,32 @@ struct wz_job_info {
 	int32_t priority;
 	uint32_t attempt;        /* 1 for the first */
 	uint32_t tasks_min, tasks_max, tasks_placed;
+	uint32_t task_numbers; /* tasks are numbered below this: more than tasks_max after a job was made smaller */
 	wz_shape_id shape;
 	uint64_t submitted_us;
+	bool suspended;          /* it is to be frozen, or is */
+	uint32_t launch_failures; /* in a row */
+	uint32_t preempted;      /* times that it was moved aside for others */
+	uint64_t not_before_us;  /* WAITING after a failed launch: until then; else 0 */
 };
 int wz_core_job(const struct wz_core *c, uint64_t job, struct wz_job_info *ret);              /* -ENOENT */
 int wz_core_task(const struct wz_core *c, uint64_t job, uint32_t task, struct wz_place *ret); /* -ENOENT: not placed */
+/* The attempt that a placed task was started in: the job's, or a later one when it replaced a lost task; 0: not placed. */
+uint32_t wz_core_task_attempt(const struct wz_core *c, uint64_t job, uint32_t task);
+
+/* What is known of the work of a placed task. -ENOENT: not placed. */
+struct wz_task_work { uint64_t started_us, checkpoint_us; int64_t progress_milli; bool frozen, warned; };
+int wz_core_task_work(const struct wz_core *c, uint64_t job, uint32_t task, struct wz_task_work *ret);
+/* Jobs that ended, and were forgotten, by the last wz_core_apply or wz_core_apply_effect: i = 0, 1, ... until -ENOENT. */
+struct wz_ended { uint64_t job; enum wz_end end; };
+int wz_core_ended(const struct wz_core *c, uint32_t i, struct wz_ended *ret);
+/* The value of a parameter that RULES_SET changes; -ENOENT. */
+int wz_core_rule(const struct wz_core *c, struct wz_str name, int64_t *ret);
 
 struct wz_core_stats {
 	uint64_t steps, effects, jobs_waiting, jobs_live, tasks_live;
 	uint64_t gpu_milli_capacity, gpu_milli_held; /* over healthy devices of present nodes */
+	uint64_t gpu_milli_kept;                     /* by holds, for jobs that wait */
 	uint64_t evaluations;                        /* node scores computed: a cost, not part of the state */
 	uint64_t index_bytes;
 };

@@ -8,8 +8,14 @@
 
 #include "base/hash.h"
 #include "base/maxtree.h"
+#include "core/between.h"
 #include "core/core.h"
+#include "core/gang.h"
 #include "core/queue_int.h"
+
+/* Free figures of a node's devices as fit shows them, or sums over them. */
+struct wz_scratch { int32_t milli[WZ_NODE_DEVICES_MAX]; int64_t mem[WZ_NODE_DEVICES_MAX]; };
+#include "core/life_int.h"
 
 /* ---- jobs and tasks (job.c) ---- */
 
@@ -27,10 +33,17 @@ struct wz_task {
 	uint32_t next, prev;   /* tasks of the node */
 	uint8_t state;         /* enum wz_task_state */
 	uint8_t observed;      /* foreign work: not ours to stop */
+	uint8_t counted_running; /* in wz_labelset.running */
+	uint32_t attempt; /* it was last started in; 0: not yet, in this attempt of the job */
+	uint8_t warn;          /* STOPPING: by the checkpoint contract first */
+	uint8_t frozen;        /* RUNNING: its SUSPEND was confirmed */
 	int32_t dev_milli;
 	uint64_t devices;
 	int64_t cpu, mem, dev_mem;
 	uint64_t effect;       /* in flight for this task; 0 none */
+	uint64_t started_us, checkpoint_us; /* since it runs; its last checkpoint in this attempt, 0: none */
+	int64_t progress_milli;
+	uint32_t want_at;      /* 1 + place in `wanted`; 0: not there */
 	uint64_t hash;         /* its part of the digest; 0 none */
 };
 
@@ -39,9 +52,19 @@ struct wz_job {
 	uint64_t submitted_us, hash;
 	uint32_t shape, class_id;
 	uint32_t first_task;   /* a run of 2^task_order tasks */
-	uint32_t tasks_min, tasks_max;
+	uint32_t between; /* wz_asked: constraint and labels; 0 none */
+	uint32_t gang; /* its sets of tasks; 0: all are alike */
+	uint32_t tasks_min, tasks_max; /* live: JOB_RESIZED changes them while it runs */
+	uint32_t n_tasks; /* numbers in use: at least tasks_max */
 	uint32_t placed, running, done;
+	uint32_t stopping;     /* of the placed */
 	uint32_t attempt;
+	uint32_t told; /* how many tasks it was last told that it has */
+	uint32_t attention_at; /* place in wz_core.attention, WZ_ID_NONE */
+	uint32_t failures;     /* launches that failed in a row */
+	uint32_t preempted;    /* times that an attempt was moved aside by a PREEMPT of ours */
+	uint64_t not_before_us; /* after a failed launch */
+	uint64_t limit_left_us; /* suspended: what is left of the time limit */
 	uint32_t user, queue;
 	uint32_t account;      /* of the user in its leaf; WZ_ID_NONE: there are no queues, or the work is not ours */
 	uint32_t holds;        /* tasks that hold something, kept by the ledger for `account` */
@@ -52,8 +75,13 @@ struct wz_job {
 	uint8_t state;         /* enum wz_job_state */
 	uint8_t task_order;
 	uint8_t used, end, requeue, kind;
+	uint8_t below; /* it runs below its minimum: a repair is due, or the minimum was raised */
+	uint8_t backoff;       /* waits for not_before_us, not in the order */
+	uint8_t suspended;     /* wanted; tasks follow */
+	uint8_t planned;       /* scratch of one decide: started from its holds */
 	struct wz_preempt preempt;
 	uint64_t time_limit_us;
+	uint64_t repair_us; /* how long a gang below its minimum may wait for replacements; 0: not at all */
 };
 
 struct wz_jobs {
@@ -68,6 +96,11 @@ struct wz_jobs {
 	uint32_t live_jobs;
 };
 
+/* What is asked of the place of a task. */
+static inline uint32_t wz_task_shape(const struct wz_core *c, uint32_t task);
+static inline uint32_t wz_task_between(const struct wz_core *c, uint32_t task);
+
+int wz_jobs_grow(struct wz_core *c, uint32_t slot, uint32_t n_tasks); /* numbers for more tasks; -ENOMEM, -E2BIG */
 int wz_jobs_add(struct wz_core *c, uint64_t number, uint32_t n_tasks, uint32_t *ret_slot); /* -ENOMEM; all or nothing */
 void wz_jobs_drop(struct wz_core *c, uint32_t slot);
 uint32_t wz_jobs_find(const struct wz_core *c, uint64_t number); /* WZ_ID_NONE */
@@ -80,7 +113,7 @@ uint64_t wz_task_hash(const struct wz_core *c, uint32_t task);
  * Waiting jobs with equal requirement, gang size and priority form a class, in submit order. If the head of a class
  * does not fit, none of the class does: a step costs the classes, not the jobs. */
 struct wz_class {
-	uint32_t shape, tasks_min, tasks_max;
+	uint32_t shape, between, gang, tasks_min, tasks_max;
 	int32_t priority;
 	uint32_t account;          /* WZ_ID_NONE while there are no queues */
 	uint32_t head, tail, n;    /* waiting jobs */
@@ -105,15 +138,14 @@ struct wz_order {
 	uint32_t n_heap, heap_cap;
 	uint64_t waiting;
 };
-int wz_order_class(struct wz_core *c, uint32_t shape, uint32_t tmin, uint32_t tmax, int32_t prio, uint32_t account,
-        uint32_t *ret);
+int wz_order_class(struct wz_core *c, const struct wz_class *key, uint32_t *ret); /* of its first seven fields */
 void wz_order_add(struct wz_core *c, uint32_t slot);    /* cannot fail: room was made by wz_order_class */
 void wz_order_remove(struct wz_core *c, uint32_t slot);
 void wz_order_begin(struct wz_core *c, bool go_on);     /* cursors to the heads, or to where the last step paused */
 uint32_t wz_order_next(struct wz_core *c);              /* class whose cursor job goes first, WZ_ID_NONE: none left */
 
 /* ---- ledger (ledger.c) ---- */
-struct wz_undo { uint32_t task; bool took; struct wz_place place; };
+struct wz_undo { uint32_t task; bool took, hold; struct wz_place place; }; /* hold: `task` is its index, it was lifted */
 struct wz_ledger {
 	struct wz_undo *undo;
 	uint32_t n_undo, undo_cap;
@@ -124,6 +156,7 @@ int wz_ledger_reserve(struct wz_core *c, uint32_t changes);  /* -ENOMEM: makes r
 void wz_ledger_take(struct wz_core *c, uint32_t task, const struct wz_place *p);
 void wz_ledger_give(struct wz_core *c, uint32_t task);
 bool wz_ledger_fits(const struct wz_core *c, const struct wz_place *p); /* would take() keep I1? */
+void wz_ledger_lift(struct wz_core *c, uint32_t hold); /* in a transaction; room in the log was made */
 void wz_ledger_begin(struct wz_core *c);
 uint32_t wz_ledger_mark(const struct wz_core *c);
 void wz_ledger_rollback(struct wz_core *c, uint32_t mark);   /* to a mark; 0: all */
@@ -132,7 +165,6 @@ void wz_ledger_observe(struct wz_core *c, uint32_t node); /* facts changed: note
 void wz_ledger_rebuild_node(struct wz_core *c, uint32_t node); /* from the tasks on it */
 
 /* ---- fit (fit.c) ---- */
-struct wz_scratch { int32_t milli[WZ_NODE_DEVICES_MAX]; int64_t mem[WZ_NODE_DEVICES_MAX]; };
 /* Is the task feasible on the node now? WZ_REASON_NONE and *v filled when it is (v may point into *s), else a
  * blocker. Pure. O(1) usually, O(devices) where memory binds, O(devices^2) with links. */
 enum wz_reason wz_fit(const struct wz_core *c, const struct wz_shape *s, uint32_t node, struct wz_view *v,
@@ -204,7 +236,8 @@ struct wz_index {
 void wz_index_changed(struct wz_core *c, uint32_t node);
 int wz_index_reserve(struct wz_core *c); /* after nodes joined; -ENOMEM */
 /* Best node for a shape, WZ_ID_NONE when none is feasible. Uses the cache or looks at every node: the same answer. */
-uint32_t wz_index_best(struct wz_core *c, uint32_t shape, struct wz_rng *rng);
+/* With `between`, what tasks ask of each other decides first, then preference, then score. */
+uint32_t wz_index_best(struct wz_core *c, uint32_t shape, uint32_t between, struct wz_rng *rng);
 int64_t wz_index_eval(struct wz_core *c, uint32_t shape, uint32_t node); /* WZ_SCORE_NONE: not feasible */
 void wz_index_release(struct wz_core *c);
 
@@ -213,6 +246,8 @@ void wz_index_release(struct wz_core *c);
 #define WZ_FLIGHT_TIME_LIMIT 0u
 #define WZ_LIMIT_ID_BIT (1ULL << 63)
 #define WZ_LIMIT_ID(job) (WZ_LIMIT_ID_BIT | (job)->seq)
+#define WZ_FLIGHT_REPAIR 0x100u /* the deadline of a gang that runs below its minimum */
+#define WZ_REPAIR_ID(job) (WZ_LIMIT_ID_BIT | WZ_LIMIT_ID_BIT >> 1 | (job)->seq)
 struct wz_flight { uint64_t id, deadline_us; uint32_t kind, task, heap_at, next_free; };
 struct wz_inflight {
 	struct wz_flight *f;
@@ -221,6 +256,7 @@ struct wz_inflight {
 	uint32_t *heap;       /* slots by (deadline, id) */
 	uint32_t n_heap, heap_cap;
 };
+#define WZ_FLIGHT_BACKOFF 0x101u /* the end of the pause after a failed launch */
 int wz_inflight_add(struct wz_core *c, uint64_t id, uint32_t kind, uint32_t task, uint64_t deadline_us);
 uint64_t wz_flight_hash(const struct wz_flight *f); /* its part of the digest */
 uint32_t wz_inflight_find(const struct wz_core *c, uint64_t id); /* slot or WZ_ID_NONE */
@@ -256,9 +292,29 @@ uint64_t wz_recut_hash(const struct wz_recut *r);
 /* Places tasks of the job in the open transaction, appends START effects to the plan. WZ_REASON_NONE, or why not (then
  * nothing is left of it). *ret_err is -ENOMEM when memory ran out. */
 enum wz_reason wz_assemble(struct wz_core *c, uint32_t slot, struct wz_plan *plan, struct wz_rng *rng, int *ret_err);
+/* Places the tasks of a job whose holds were just lifted on the nodes that were held, if all of its minimum fits there. */
+bool wz_assemble_held(struct wz_core *c, uint32_t slot, struct wz_plan *plan, struct wz_rng *rng, int *ret_err);
+/* Places tasks that a running job misses, up to its maximum, with the others as far as they must stay together; returns
+ * how many. */
+uint32_t wz_assemble_more(struct wz_core *c, uint32_t slot, struct wz_plan *plan, struct wz_rng *rng, int *ret_err);
+/* ---- running jobs that want attention, in one decision (attend.c) ---- */
+struct wz_attention {
+	uint32_t *slot, n;        /* by priority, then submit order */
+	uint32_t broken, growing; /* how far each of the two kinds was served */
+	uint64_t work;            /* spent on them: not taken from what waiting jobs may use */
+};
+struct wz_attention wz_attend_begin(struct wz_core *c);
+/* Places what is missing: of gangs below their minimum from this priority up, which go before waiting jobs of their
+ * priority since they hold what they cannot use; and of those that could grow above the other, which go after. */
+int wz_attend_serve(struct wz_core *c, struct wz_attention *a, int64_t broken_from, int64_t growing_above,
+                    uint64_t budget, struct wz_plan *plan, struct wz_rng *rng);
+int wz_attend_resizes(struct wz_core *c, const struct wz_attention *a, struct wz_plan *plan); /* how many each has after it */
+/* How many tasks of its minimum the best single place that it may stay together in could hold, and that place's name. */
+uint32_t wz_assemble_best_place(struct wz_core *c, uint32_t slot, struct wz_str *ret_name, int *ret_err);
 int wz_plan_add(struct wz_plan *p, const struct wz_effect *e);
 
 struct wz_core {
+	struct wz_core_watch watch;
 	struct wz_mem mem;
 	uint64_t seed, now_us, step, next_effect;
 	uint64_t start_timeout_us, stop_timeout_us;
@@ -276,6 +332,10 @@ struct wz_core {
 	struct wz_jobs jobs;
 	struct wz_order order;
 	struct wz_demand demand;
+	struct wz_between between;
+	struct wz_gangs gangs;
+	uint32_t *attention; /* running jobs that miss tasks, have too many, or were not told how many they have */
+	uint32_t n_attention, attention_cap;
 	const struct wz_policy *policy;
 	void *policy_state;
 	uint64_t policy_hash;
@@ -289,8 +349,13 @@ struct wz_core {
 	struct wz_gate gate;       /* of one decide */
 	struct wz_future future;   /* of one decide, or of one question */
 	struct wz_starts starts;
-	uint32_t *stop_wanted;     /* tasks that need a STOP */
-	uint32_t n_stop, stop_cap;
+	uint32_t *wanted;          /* tasks that need an effect: wz_task_wants */
+	uint32_t n_wanted, wanted_cap;
+	struct wz_holds holds;
+	uint32_t n_backoff;        /* waiting jobs that are not in the order */
+	int64_t param[WZ_PARAM_COUNT_];
+	struct wz_ended *ended;    /* jobs that the last event or effect ended; room for all jobs */
+	uint32_t n_ended, ended_cap;
 	/* caches */
 	struct wz_ledger ledger;
 	struct wz_index index;
@@ -298,6 +363,36 @@ struct wz_core {
 	uint32_t *rank_node;
 	uint32_t rank_cap, rank_node_cap;
 };
+
+static inline uint32_t wz_task_shape(const struct wz_core *c, uint32_t task)
+{
+	const struct wz_job *j = &c->jobs.job[c->jobs.task[task].job];
+	return j->gang ? wz_gang_set(&c->gangs, j->gang, task - j->first_task)->shape : j->shape;
+}
+static inline uint32_t wz_task_between(const struct wz_core *c, uint32_t task)
+{
+	const struct wz_job *j = &c->jobs.job[c->jobs.task[task].job];
+	return j->gang ? wz_gang_set(&c->gangs, j->gang, task - j->first_task)->between : j->between;
+}
+
+/* Labels of a node and of tasks, as selectors look them up (wz_label_find). */
+struct wz_node_labels {
+	const struct wz_core *c;
+	uint32_t node;
+};
+uint32_t wz_node_label(const void *labels, uint32_t key);
+struct wz_set_labels {
+	const struct wz_between *b;
+	const struct wz_labelset *set;
+};
+bool wz_term_selects(
+        const struct wz_core *c, const struct wz_constraint *k, uint32_t term, const struct wz_labelset *set);
+bool wz_labels_selected(const struct wz_core *c, const struct wz_constraint *k, const struct wz_labelset *set);
+bool wz_node_selected(const struct wz_core *c, const struct wz_constraint *k, uint32_t node);
+
+/* May these tasks of ours be stopped, all of them, without breaking a disruption budget? Reads what runs now; for whoever
+ * chooses victims: the whole set that would stop, in any order. O(budgets x (n + sets of labels) x labels). */
+bool wz_budget_allows(const struct wz_core *c, const uint32_t *task, uint32_t n);
 
 static inline struct wz_policy_ctx wz_ctx(const struct wz_core *c, struct wz_rng *rng)
 {
@@ -309,12 +404,26 @@ static inline uint64_t wz_demand_refused_hash(uint32_t size, uint64_t n)
 {
 	return n ? wz_hash_u64(0x4ef05edULL + size, n) : 0;
 }
+int wz_profile_check(const struct wz_profile *p, struct wz_err *err); /* -EINVAL "BadProfile" */
+/* A job that has its minimum again runs on: no repair is due any more. */
+void wz_job_mend(struct wz_core *c, uint32_t slot);
+/* Adds (1) or takes away (-1) what the job is to have from what disruption budgets expect. */
+void wz_job_expect(struct wz_core *c, uint32_t slot, int sign);
+/* The attempt in which the next start of a task is: that of the job, or one more for each time it was replaced in it. */
+static inline uint32_t wz_task_next_attempt(const struct wz_job *j, const struct wz_task *t)
+{
+	return t->attempt >= j->attempt ? t->attempt + 1 : j->attempt;
+}
 void wz_core_prepare(struct wz_core *c); /* an epoch: policy.prepare, digests, cache epoch */
 void wz_node_rehash(struct wz_core *c, uint32_t node); /* facts of a node changed: keeps the digest and the index */
 void wz_class_set_reason(struct wz_core *c, uint32_t class_id, uint8_t reason);
-int wz_shape_register(struct wz_core *c, const struct wz_profile *p, wz_shape_id *ret);
+int wz_shape_register(struct wz_core *c, const struct wz_profile *p, uint32_t constraint, wz_shape_id *ret);
 int wz_shape_intern(struct wz_core *c, const struct wz_shape *s, wz_shape_id *ret);
 /* Room for everything a job may ever need: then its later life cannot fail for want of memory, but for deadlines. */
 int wz_job_reserve(struct wz_core *c, uint32_t n_tasks);
+/* Handlers of events that have files of their own (apply_life.c); the table is in apply.c. */
+typedef int wz_on_event(struct wz_core *c, const struct wz_event *e, struct wz_err *err);
+wz_on_event wz_on_task_started, wz_on_task_ended, wz_on_task_reported, wz_on_requeued, wz_on_suspended_resumed,
+        wz_on_rules, wz_on_confirmed, wz_on_refused;
 
 #endif

@@ -18,18 +18,38 @@ void wz_plan_release(struct wz_plan *p)
 	p->n = 0;
 }
 
-static int propose_stops(struct wz_core *c, struct wz_plan *plan)
+uint64_t wz_preempt_deadline(const struct wz_core *c, const struct wz_job *j)
 {
-	for (uint32_t i = 0; i < c->n_stop; i++) {
-		const struct wz_task *t = &c->jobs.task[c->stop_wanted[i]];
+	return wz_usat_add(
+	        wz_usat_add(c->now_us, j->preempt.grace_us), (uint64_t)c->param[WZ_PARAM_PREEMPT_MARGIN_US]);
+}
+
+static uint64_t deadline_of(const struct wz_core *c, const struct wz_job *j, uint32_t kind)
+{
+	switch (kind) {
+	case WZ_EF_STOP:
+		return wz_usat_add(c->now_us, c->stop_timeout_us);
+	case WZ_EF_PREEMPT:
+		return wz_preempt_deadline(c, j);
+	default:
+		return wz_usat_add(c->now_us, (uint64_t)c->param[WZ_PARAM_FREEZE_TIMEOUT_US]);
+	}
+}
+
+/* What tasks were found to need: stops, warnings, freezing and thawing. */
+static int propose_wanted(struct wz_core *c, struct wz_plan *plan)
+{
+	for (uint32_t i = 0; i < c->n_wanted; i++) {
+		const struct wz_task *t = &c->jobs.task[c->wanted[i]];
 		const struct wz_job *j = &c->jobs.job[t->job];
-		struct wz_effect e = {.kind = WZ_EF_STOP,
+		uint32_t kind = wz_task_wants(c, c->wanted[i]);
+		struct wz_effect e = {.kind = kind,
 		        .id = c->next_effect + plan->n,
 		        .job = j->number,
-		        .task = c->stop_wanted[i] - j->first_task,
-		        .attempt = j->attempt,
-		        .reason = j->end,
-		        .deadline_us = wz_usat_add(c->now_us, c->stop_timeout_us)};
+		        .task = c->wanted[i] - j->first_task,
+		        .attempt = t->attempt,
+		        .reason = kind == WZ_EF_STOP || kind == WZ_EF_PREEMPT ? j->end : 0,
+		        .deadline_us = deadline_of(c, j, kind)};
 		int r = wz_plan_add(plan, &e);
 		if (r < 0)
 			return r;
@@ -63,9 +83,9 @@ static int propose_explain(struct wz_core *c, const struct wz_class *k, enum wz_
 	return k->reason == why ? 0 : wz_plan_add(plan, &e);
 }
 
-/* May it be looked at, and does it fit? */
+/* May it be looked at, and does it fit? `held`: on the nodes that are held for it. */
 static enum wz_reason try_job(
-        struct wz_core *c, uint32_t slot, struct wz_plan *plan, struct wz_rng *rng, int *ret_err)
+        struct wz_core *c, uint32_t slot, bool held, struct wz_plan *plan, struct wz_rng *rng, int *ret_err)
 {
 	bool ruled = c->queues.n && c->jobs.job[slot].account != WZ_ID_NONE;
 
@@ -74,7 +94,52 @@ static enum wz_reason try_job(
 		wz_gate_job(c, slot);
 	if (ruled && wz_quota_quick(c, slot, &c->gate.denied))
 		return (enum wz_reason)c->gate.denied.reason;
+	if (held)
+		return wz_assemble_held(c, slot, plan, rng, ret_err) ? WZ_REASON_NONE : WZ_REASON_RESOURCES;
 	return wz_assemble(c, slot, plan, rng, ret_err);
+}
+
+/* A job with holds gives them up first, within the transaction; they come back when it does not start. `exact`: it is
+ * placed on the nodes that were held, or not at all. *ret_err is -ENOMEM when memory ran out. */
+static enum wz_reason place_one(
+        struct wz_core *c, uint32_t slot, bool exact, struct wz_plan *plan, struct wz_rng *rng, int *ret_err)
+{
+	uint32_t mark = wz_ledger_mark(c), n_plan = plan->n;
+	enum wz_reason why = WZ_REASON_RESOURCES;
+
+	*ret_err = 0;
+	if (c->holds.n == 0 || wz_holds_of(c, slot) == 0)
+		return try_job(c, slot, false, plan, rng, ret_err);
+	*ret_err = wz_holds_propose_lift(c, slot, plan);
+	if (*ret_err == 0)
+		*ret_err = wz_holds_lift(c, slot);
+	if (*ret_err == 0)
+		why = try_job(c, slot, exact, plan, rng, ret_err);
+	if (why == WZ_REASON_NONE && *ret_err == 0) {
+		c->jobs.job[slot].planned = 1;
+		return why;
+	}
+	wz_ledger_rollback(c, mark);
+	plan->n = n_plan;
+	return why == WZ_REASON_NONE ? WZ_REASON_RESOURCES : why;
+}
+
+/* Those for whom room is held, in the order of their holds: what they take is theirs already. */
+static int place_held(struct wz_core *c, struct wz_plan *plan)
+{
+	struct wz_rng rng;
+
+	wz_rng_seed(&rng, wz_hash_u64(c->seed ^ 0x401dULL, c->step));
+	for (uint32_t i = 0; i < c->holds.n; i++) {
+		uint32_t slot = c->holds.h[i].job;
+		int r;
+		if (c->holds.h[i].lifted || c->jobs.job[slot].state != WZ_JOB_WAITING || c->jobs.job[slot].backoff)
+			continue;
+		(void)place_one(c, slot, true, plan, &rng, &r);
+		if (r < 0)
+			return r;
+	}
+	return 0;
 }
 
 /* A job of a class that does not fit is promised a start, and the class goes on with its next one: in its turn. False:
@@ -89,7 +154,10 @@ static bool promise_start(struct wz_core *c, struct wz_class *k, int *ret_err)
 	if (!c->future.on)
 		*ret_err = wz_future_begin(c, NULL, NULL);
 	if (*ret_err == 0)
-		*ret_err = wz_future_plan(c, k->cursor, wz_job_length(c, k->cursor), true, &start);
+		*ret_err = wz_future_plan(c,
+		        &(struct wz_ask){
+		                .slot = k->cursor, .length_us = wz_job_length(c, k->cursor), .promise = true},
+		        &start);
 	return *ret_err == 0;
 }
 
@@ -133,21 +201,36 @@ static bool worth_trying(const struct wz_core *c, const struct wz_class *k)
 
 static int place_waiting(struct wz_core *c, uint64_t budget, struct wz_plan *plan)
 {
+	struct wz_attention a = {.n = 0};
 	struct wz_rng rng;
 	uint32_t id;
+	int r = 0;
 
+	if (c->n_attention)
+		a = wz_attend_begin(c);
 	wz_rng_seed(&rng, wz_hash_u64(c->seed, c->step));
 	wz_order_begin(c, budget != 0);
-	while ((id = wz_order_next(c)) != WZ_ID_NONE) {
+	if (c->queues.n && a.n) /* the order is not one of priorities: broken gangs first, growth last */
+		r = wz_attend_serve(c, &a, INT64_MIN, INT64_MAX, budget, plan, &rng);
+	while (r == 0 && (id = wz_order_next(c)) != WZ_ID_NONE) {
 		struct wz_class *k = &c->order.cls[id];
 		enum wz_reason why;
 		bool try;
-		int r = 0;
 
-		if (budget && plan->work >= budget)
-			return propose_pause(c, k, plan);
+		if (a.n && c->queues.n == 0)
+			r = wz_attend_serve(c, &a, k->priority, k->priority, budget, plan, &rng);
+		if (r < 0)
+			return r;
+		if (budget && plan->work - a.work >= budget) {
+			r = propose_pause(c, k, plan);
+			return r < 0 ? r : wz_attend_resizes(c, &a, plan);
+		}
+		if (c->jobs.job[k->cursor].planned) {
+			k->cursor = c->jobs.job[k->cursor].next;
+			continue;
+		}
 		try = worth_trying(c, k);
-		why = try ? try_job(c, k->cursor, plan, &rng, &r) : (enum wz_reason)k->why;
+		why = try ? place_one(c, k->cursor, false, plan, &rng, &r) : (enum wz_reason)k->why;
 		if (r < 0)
 			return r;
 		plan->work++;
@@ -156,10 +239,10 @@ static int place_waiting(struct wz_core *c, uint64_t budget, struct wz_plan *pla
 			continue;
 		}
 		r = hold_back(c, k, try, why, plan);
-		if (r < 0)
-			return r;
 	}
-	return 0;
+	if (r == 0 && a.n)
+		r = wz_attend_serve(c, &a, INT64_MIN, INT64_MIN, budget, plan, &rng);
+	return r < 0 || !a.n ? r : wz_attend_resizes(c, &a, plan);
 }
 
 int wz_core_decide(struct wz_core *c, uint64_t budget, struct wz_plan *plan, struct wz_err *err)
@@ -174,10 +257,12 @@ int wz_core_decide(struct wz_core *c, uint64_t budget, struct wz_plan *plan, str
 	if (r == 0)
 		r = wz_grow(&c->mem, &c->rank_node, &c->rank_node_cap, c->model.n_ranked, sizeof(*c->rank_node));
 	if (r == 0)
-		r = propose_stops(c, plan);
+		r = propose_wanted(c, plan);
 	if (r == 0) {
 		wz_ledger_begin(c);
-		r = wz_gate_begin(c);
+		r = wz_gate_begin(c, false);
+		if (r == 0 && c->holds.n)
+			r = place_held(c, plan);
 		if (r == 0)
 			r = place_waiting(c, budget, plan);
 		if (r == 0)
@@ -185,6 +270,8 @@ int wz_core_decide(struct wz_core *c, uint64_t budget, struct wz_plan *plan, str
 		c->gate.slot = WZ_ID_NONE;
 		c->gate.on = c->future.on = false;
 		wz_ledger_end(c);
+		for (uint32_t i = 0; i < c->holds.n; i++)
+			c->jobs.job[c->holds.h[i].job].planned = 0;
 	}
 	if (r < 0) {
 		plan->n = 0;

@@ -39,8 +39,8 @@ struct wz_effect {
 	uint64_t deadline_us;
 	uint64_t job;
 	uint32_t task, attempt;
-	uint32_t reason;      /* STOP: enum wz_end; EXPLAIN: enum wz_reason */
-	struct wz_place place; /* START */
+	uint32_t reason;      /* STOP, PREEMPT: enum wz_end; EXPLAIN: enum wz_reason */
+	struct wz_place place; /* START, HOLD */
 };
 
 /* The effects of one step. `complete` is false when the work budget ended it early: then the next step goes on, until

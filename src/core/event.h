@@ -31,7 +31,11 @@ enum wz_event_kind {
 	WZ_EV_TASK_STARTED = 35, /* a process is seen alive: confirms a start even when the acknowledgement was lost */
 	WZ_EV_TASK_ENDED = 36,
 	WZ_EV_TASK_OBSERVED = 37, /* work that we did not start: a foreign pod, an adopted process */
-	WZ_EV_TASK_REPORTED = 38, /* progress, throughput, checkpoint taken */
+	WZ_EV_TASK_REPORTED = 38, /* progress, checkpoint taken */
+	WZ_EV_JOB_REQUEUED = 39, /* stop the attempt by its contract, and wait again */
+	WZ_EV_JOB_SUSPENDED = 40, /* freeze it where it is */
+	WZ_EV_JOB_RESUMED = 41,
+	WZ_EV_JOB_RESIZED = 42, /* another number of tasks, also of a job that runs */
 	/* acknowledgements of effects */
 	WZ_EV_EFFECT_CONFIRMED = 50,
 	WZ_EV_EFFECT_REFUSED = 51,
@@ -46,6 +50,9 @@ enum wz_event_kind {
 	WZ_EV_OFFER_REMOVED = 67,
 	WZ_EV_SOLUTION = 68,       /* the result of a solver outside the core */
 	WZ_EV_REPACK_ASKED = 69,
+	WZ_EV_RULES_SET = 70,      /* parameters of the core (param.c) */
+	WZ_EV_DISRUPTION_BUDGET_SET = 71, /* how many tasks of a selection may be stopped by us */
+	WZ_EV_DISRUPTION_BUDGET_REMOVED = 72,
 };
 
 /* Why work ended; the words are those of `wz ps`. */
@@ -66,6 +73,7 @@ struct wz_device_facts {
 };
 
 struct wz_label { struct wz_str key, value; };
+struct wz_taint { struct wz_str key, value; uint8_t effect; }; /* enum wz_taint_effect of constraint.h, not ANY */
 
 struct wz_ev_node {
 	wz_node_id node;
@@ -78,15 +86,40 @@ struct wz_ev_node {
 	const struct wz_device_facts *device;
 	uint32_t n_labels;
 	const struct wz_label *label;
+	uint32_t n_taints;
+	const struct wz_taint *taint;
+};
+
+/* Tasks of one shape in a job of several: a launcher and its workers. */
+struct wz_ev_set {
+	struct wz_str name;
+	const struct wz_profile *profile; /* of one task, and how many */
+	uint32_t n_labels;
+	const struct wz_label *label; /* none: those of the job */
+	struct wz_str constraint; /* empty: that of the job */
 };
 
 struct wz_ev_submit {
 	uint64_t job;             /* never used before */
 	struct wz_str user, queue;
 	int32_t priority;
-	const struct wz_profile *profile;
+	const struct wz_profile *profile; /* with sets: time, kind, preempt, repair and link=node|rack of the whole */
 	bool held;
 	uint64_t p50_us, p80_us, p95_us; /* predicted run time: quantiles that do not fall; 0: not known (all or none) */
+	struct wz_str constraint;         /* constraint.h; empty: none */
+	uint32_t n_labels;
+	const struct wz_label *label;     /* of each task; others' selectors look at them */
+	uint32_t n_sets; /* 0: all tasks are alike, as many as the profile says */
+	const struct wz_ev_set *set;
+};
+
+/* How many tasks of a selection must run, or may be missing, when it is us who stop some. */
+struct wz_ev_budget {
+	struct wz_str name, selector; /* the selector of constraint.h, over labels of tasks */
+	uint32_t limit; /* tasks, or percent of those that are expected */
+	bool most; /* the most that may be missing; else the least that must run */
+	bool percent;
+	uint32_t expected; /* 0: as many as the live jobs are to have */
 };
 
 /* Where one task sits; also what an effect says. */
@@ -109,11 +142,20 @@ struct wz_event {
 		struct { wz_node_id node; uint32_t index; uint8_t free_mem_pct, util_pct, temp_c; } telemetry; /* 255 unknown */
 		struct wz_ev_submit submit;
 		struct { uint64_t job; int32_t priority; const struct wz_profile *profile; } edit; /* NULL: keep */
-		struct { uint64_t job; } job;               /* CANCELLED, HELD, RELEASED */
+		struct { uint64_t job; } job;               /* CANCELLED, HELD, RELEASED, REQUEUED, SUSPENDED, RESUMED */
 		struct { uint64_t job; uint32_t task, attempt; uint32_t end; bool requeue; } task; /* STARTED, ENDED */
-		struct { uint64_t job; struct wz_place place; } observed;
+		struct {
+			uint64_t job;
+			struct wz_place place;
+			uint32_t n_labels;
+			const struct wz_label *label;
+			struct wz_str constraint;
+		} observed;
+		struct { uint64_t job; struct wz_str set; uint32_t tasks_min, tasks_max; } resize;
+		struct wz_ev_budget budget;                 /* DISRUPTION_BUDGET_SET; _REMOVED: its name */
 		struct { uint64_t job; uint32_t task; int64_t progress_milli, checkpoint_us; } report;
 		struct { uint64_t effect; uint32_t reason; } effect; /* CONFIRMED, REFUSED */
+		struct { struct wz_str text; } rule_list;   /* RULES_SET: "name=number name=number" */
 		struct { struct wz_str name; } policy;      /* as wz_core_options.policy */
 		struct { uint32_t n; const struct wz_profile *profile; const uint32_t *weight; } workload;
 		struct { struct wz_str name, text; } rules; /* QUEUE_*, RESERVATION_*: text as of core/queue.h */

@@ -41,6 +41,15 @@ enum wz_reason {
 	WZ_REASON_RESERVED,     /* what is free is promised to others before this would end */
 	WZ_REASON_ORDER,        /* others go first */
 	WZ_REASON_PARTITION,    /* a card has room for it, and must be cut first */
+	WZ_REASON_LAUNCH_BACKOFF, /* a launch failed: it waits a while */
+	WZ_REASON_MAKING_ROOM,  /* room is being made, or is held, for it */
+	WZ_REASON_NODE_AFFINITY, /* the node's labels are not those asked for */
+	WZ_REASON_TAINT, /* the node is only for those who tolerate its taint */
+	WZ_REASON_HOST_PORT, /* a task on the node holds the port */
+	WZ_REASON_AFFINITY, /* none of the tasks that it must be near is there */
+	WZ_REASON_ANTI_AFFINITY, /* a task that it must be apart from, or that must be apart from it, is there */
+	WZ_REASON_SPREAD, /* the place has more of its kind than the emptiest allows */
+	WZ_REASON_TOPOLOGY, /* no single place holds the gang that must stay together */
 	WZ_REASON_COUNT_
 };
 
@@ -61,12 +70,15 @@ struct wz_explanation {
 	uint32_t nodes;                      /* nodes looked at */
 	uint32_t blocked[WZ_REASON_COUNT_];  /* nodes by first blocker */
 	uint32_t tasks_fit, tasks_needed;    /* of a gang: how many fit together */
+	uint32_t place_fits; /* TOPOLOGY: of those, how many the best single place holds ... */
+	char place[64]; /* ... and its name */
 	uint32_t n_rules;
 	struct wz_rule_blocker rule[WZ_RULE_BLOCKERS_MAX]; /* from the leaf up */
 };
 
 const char *wz_reason_word(enum wz_reason r); /* "Busy", stable, UpperCamelCase */
 const char *wz_reason_text(enum wz_reason r); /* "enough devices, but not free now" */
+void wz_rule_blocker_format(const struct wz_rule_blocker *r, struct wz_buf *b); /* "QueueLimit of q: 4 of 4 gpu used, 1 more asked" */
 void wz_explanation_format(const struct wz_explanation *e, struct wz_buf *b); /* one line for people */
 
 #endif

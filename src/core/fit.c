@@ -307,6 +307,9 @@ static enum wz_reason fit_careful(const struct wz_core *c, const struct wz_shape
 		return why;
 	if (devices != WZ_REASON_NONE)
 		return devices;
+	why = wz_local_fits(c, s, node, false);
+	if (why != WZ_REASON_NONE)
+		return why;
 	v->node = n;
 	v->dev = k.dev;
 	v->need = k.need;
@@ -355,8 +358,10 @@ static enum wz_reason fit_memory(const struct wz_shape *s, struct wz_view *v, st
 /* Why wz_fit_plain said no: the same conditions, in the order in which they are told. */
 static enum wz_reason plain_blocker(const struct wz_shape *s, const struct wz_node *n)
 {
-	if (!WZ_NODE_USABLE(n))
+	if (!WZ_NODE_OPEN(n))
 		return node_usable(n);
+	if (!WZ_NODE_USABLE(n))
+		return WZ_REASON_TAINT;
 	if (s->count) {
 		if (n->model == WZ_MODEL_NONE || (!s->any_model && !wz_model_set_has(&s->allowed, n->model)))
 			return WZ_REASON_MODEL;
@@ -402,5 +407,7 @@ enum wz_reason wz_fit_idle(const struct wz_core *c, const struct wz_shape *s, ui
 	struct careful k = {.c = c, .s = s, .n = n, .dev = &c->model.dev[n->first_dev], .idle = true};
 	enum wz_reason why = careful_devices(&k);
 
-	return why != WZ_REASON_NONE ? why : host_fits(s, n, true);
+	if (why == WZ_REASON_NONE)
+		why = host_fits(s, n, true);
+	return why != WZ_REASON_NONE ? why : wz_local_fits(c, s, node, true);
 }

@@ -30,7 +30,7 @@ void wz_gate_job(struct wz_core *c, uint32_t slot)
 		return;
 	c->queues.current.slot = slot;
 	c->queues.current.held = (struct wz_charge){0};
-	for (uint32_t i = 0; j->placed && i < j->tasks_max; i++) {
+	for (uint32_t i = 0; j->placed && i < j->n_tasks; i++) {
 		struct wz_charge k;
 		if (c->jobs.task[j->first_task + i].node == WZ_ID_NONE)
 			continue;
@@ -80,12 +80,12 @@ bool wz_gate_room(const struct wz_core *c, uint32_t slot, const struct wz_shape 
 	return true;
 }
 
-int64_t wz_gate_eval(struct wz_core *c, uint32_t slot, uint32_t node)
+int64_t wz_gate_eval(struct wz_core *c, uint32_t slot, uint32_t shape, uint32_t node)
 {
 	struct wz_gate *g = &c->gate;
 	const struct wz_job *j = &c->jobs.job[slot];
-	const struct wz_shape *s = &c->shapes.shape[j->shape];
-	int64_t score = wz_index_eval(c, j->shape, node);
+	const struct wz_shape *s = &c->shapes.shape[shape];
+	int64_t score = wz_index_eval(c, shape, node);
 
 	if (score == WZ_SCORE_NONE || g->slot != slot)
 		return score;
@@ -96,7 +96,7 @@ int64_t wz_gate_eval(struct wz_core *c, uint32_t slot, uint32_t node)
 	if (c->queues.n && j->account != WZ_ID_NONE) {
 		struct wz_charge k;
 		struct wz_blocker b;
-		wz_charge_on(c, slot, node, &k);
+		wz_charge_on(c, slot, s, node, &k);
 		if (wz_quota_check(c, slot, &k, &b)) {
 			g->denied = b;
 			return WZ_SCORE_NONE;
@@ -105,23 +105,30 @@ int64_t wz_gate_eval(struct wz_core *c, uint32_t slot, uint32_t node)
 	return score;
 }
 
-uint32_t wz_gate_best(struct wz_core *c, uint32_t slot, struct wz_rng *rng)
+uint32_t wz_gate_best(struct wz_core *c, uint32_t slot, uint32_t shape, uint32_t between, struct wz_rng *rng)
 {
 	const struct wz_model_state *m = &c->model;
-	uint32_t best = wz_index_best(c, c->jobs.job[slot].shape, rng);
-	int64_t most = WZ_SCORE_NONE;
+	uint32_t best = wz_index_best(c, shape, between, rng);
+	int64_t most = WZ_SCORE_NONE, liked = INT64_MIN;
+	struct wz_between_look asked;
+	bool asks;
 
 	if (best == WZ_ID_NONE || c->gate.slot != slot || (!c->gate.on && !c->queues.n) ||
-	        wz_gate_eval(c, slot, best) != WZ_SCORE_NONE)
+	        wz_gate_eval(c, slot, shape, best) != WZ_SCORE_NONE)
 		return best;
 	best = WZ_ID_NONE;
+	asks = wz_between_begin(c, between, &asked);
 	for (uint32_t i = 0; i < m->n_ranked; i++) {
 		uint32_t node = m->by_rank[i];
-		int64_t score = wz_gate_eval(c, slot, node);
-		if (score > most) {
-			most = score;
-			best = node;
-		}
+		int64_t score = wz_gate_eval(c, slot, shape, node), p = 0;
+		if (score == WZ_SCORE_NONE || (asks && wz_between_at(&asked, node, &p) != WZ_REASON_NONE))
+			continue;
+		p += wz_local_preference(c, &c->shapes.shape[shape], node);
+		if (best != WZ_ID_NONE && (p < liked || (p == liked && score <= most)))
+			continue;
+		most = score;
+		liked = p;
+		best = node;
 	}
 	return best;
 }

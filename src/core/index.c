@@ -307,16 +307,78 @@ static uint32_t best_of_rank(struct wz_core *c, uint32_t shape, const int64_t *l
 	return c->rank_node[best];
 }
 
-uint32_t wz_index_best(struct wz_core *c, uint32_t shape, struct wz_rng *rng)
+/* The best of the nodes that the labels around allow, where nobody prefers anything. */
+static uint32_t best_of_allowed(
+        struct wz_core *c, uint32_t shape, const struct wz_between_look *asked, const struct wz_index_shape *s)
 {
+	uint32_t best = WZ_ID_NONE;
+	int64_t score = REFUSED, preference;
+	struct look l;
+
+	look_init(&l, c, shape);
+	for (uint32_t r = 0; r < c->model.n_ranked; r++) {
+		uint32_t node = c->model.by_rank[r];
+		int64_t v = s ? s->tree.level[0][r] : eval(&l, node);
+		if (v <= score || wz_between_at(asked, node, &preference) != WZ_REASON_NONE)
+			continue;
+		score = v;
+		best = node;
+	}
+	return best;
+}
+
+/* Where the labels around have a say: of the nodes that they allow those that they like best, and of those the best. */
+static uint32_t best_of_asked(struct wz_core *c, uint32_t shape, const struct wz_between_look *asked,
+        const struct wz_index_shape *s, struct wz_rng *rng)
+{
+	struct wz_policy_ctx ctx = wz_ctx(c, rng);
+	int64_t liked = INT64_MIN;
+	uint32_t n = 0, best = 0;
+	struct look l;
+
+	look_init(&l, c, shape);
+	for (uint32_t r = 0; r < c->model.n_ranked; r++) {
+		uint32_t node = c->model.by_rank[r];
+		int64_t v = s ? s->tree.level[0][r] : eval(&l, node), p = 0;
+		if (v <= REFUSED || (asked && wz_between_at(asked, node, &p) != WZ_REASON_NONE))
+			continue;
+		p += wz_local_preference(c, l.s, node);
+		if (p < liked)
+			continue;
+		if (p > liked)
+			n = 0;
+		liked = p;
+		c->rank_score[n] = v;
+		c->rank_node[n++] = node;
+	}
+	if (n == 0)
+		return WZ_ID_NONE;
+	if (c->policy->scope == WZ_SCOPE_RANK)
+		c->policy->normalise(c->policy_state, &ctx, l.s, c->rank_score, n);
+	for (uint32_t i = 1; i < n; i++)
+		if (c->rank_score[i] > c->rank_score[best])
+			best = i;
+	return c->rank_node[best];
+}
+
+uint32_t wz_index_best(struct wz_core *c, uint32_t shape, uint32_t between, struct wz_rng *rng)
+{
+	struct wz_between_look asked;
 	struct wz_index_shape *s;
 	int64_t best = REFUSED;
 	uint32_t node = WZ_ID_NONE;
 	struct look l;
+	bool asks, prefers;
 
 	if (c->model.n_ranked == 0)
 		return WZ_ID_NONE;
 	s = fresh_tree(c, shape);
+	asks = (between || c->between.labelset[0].n_apart) && wz_between_begin(c, between, &asked);
+	prefers = c->model.n_discouraged || c->between.constraint[c->shapes.shape[shape].local].prefers;
+	if (asks && !prefers && !asked.prefers && c->policy->scope != WZ_SCOPE_RANK)
+		return best_of_allowed(c, shape, &asked, s);
+	if (asks || prefers)
+		return best_of_asked(c, shape, asks ? &asked : NULL, s, rng);
 	if (c->policy->scope == WZ_SCOPE_RANK)
 		return best_of_rank(c, shape, s ? s->tree.level[0] : NULL, rng);
 	if (s) {

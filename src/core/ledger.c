@@ -78,6 +78,22 @@ static void log_undo(struct wz_core *c, uint32_t task, bool took, const struct w
 	c->ledger.undo[c->ledger.n_undo++] = (struct wz_undo){.task = task, .took = took, .place = *p};
 }
 
+static void lift(struct wz_core *c, uint32_t hold, bool up)
+{
+	struct wz_hold *h = &c->holds.h[hold];
+
+	wz_hold_account(c, &h->place, up ? 1 : -1);
+	h->lifted = up;
+	wz_index_changed(c, h->place.node.v);
+}
+
+void wz_ledger_lift(struct wz_core *c, uint32_t hold)
+{
+	wz_check(c->ledger.open && c->ledger.n_undo < c->ledger.undo_cap);
+	c->ledger.undo[c->ledger.n_undo++] = (struct wz_undo){.task = hold, .hold = true};
+	lift(c, hold, true);
+}
+
 void wz_ledger_take(struct wz_core *c, uint32_t task, const struct wz_place *p)
 {
 	struct wz_task *t = &c->jobs.task[task];
@@ -92,6 +108,8 @@ void wz_ledger_take(struct wz_core *c, uint32_t task, const struct wz_place *p)
 	t->dev_mem = p->dev_mem;
 	account(c, t, -1);
 	link_task(c, task);
+	if (c->between.n_tallies)
+		wz_between_count(c, task, 1);
 	wz_index_changed(c, p->node.v);
 	if (c->queues.n)
 		wz_queue_task(c, task, 1);
@@ -99,24 +117,30 @@ void wz_ledger_take(struct wz_core *c, uint32_t task, const struct wz_place *p)
 		wz_gate_task(c, task, 1);
 }
 
-/* Does the node give out more than it has? Only facts can bring that about. */
-static bool over_committed(const struct wz_core *c, const struct wz_node *n)
+/* Does the node give out more than it has? Only facts can bring that about. What is held is not given out. */
+static bool over_committed(const struct wz_core *c, uint32_t node)
 {
 	const struct wz_model_state *m = &c->model;
+	const struct wz_node *n = &m->node[node];
+	struct wz_scratch held = {.milli = {0}};
+	int64_t cpu = 0, mem = 0;
+	int32_t tasks = 0;
 
-	if (n->cpu_free < 0 || n->mem_free < 0 || n->tasks_free < 0)
+	if (c->holds.n)
+		wz_holds_of_node(c, node, &held, &cpu, &mem, &tasks);
+	if (n->cpu_free + cpu < 0 || n->mem_free + mem < 0 ||
+	        (n->max_tasks != INT32_MAX && n->tasks_free + tasks < 0))
 		return true;
-	for (uint32_t i = n->first_dev; i < n->first_dev + n->n_dev; i++)
-		if (m->dev_milli[i] < 0 || (m->dev[i].mem && m->dev_mem[i] < 0))
+	for (uint32_t i = 0; i < n->n_dev; i++)
+		if (m->dev_milli[n->first_dev + i] + held.milli[i] < 0 ||
+		        (m->dev[n->first_dev + i].mem && m->dev_mem[n->first_dev + i] + held.mem[i] < 0))
 			return true;
 	return false;
 }
 
 void wz_ledger_observe(struct wz_core *c, uint32_t node)
 {
-	struct wz_node *n = &c->model.node[node];
-
-	n->over = over_committed(c, n);
+	c->model.node[node].over = over_committed(c, node);
 }
 
 void wz_ledger_give(struct wz_core *c, uint32_t task)
@@ -135,6 +159,8 @@ void wz_ledger_give(struct wz_core *c, uint32_t task)
 	if (c->queues.n)
 		wz_queue_task(c, task, -1);
 	log_undo(c, task, false, &p);
+	if (c->between.n_tallies)
+		wz_between_count(c, task, -1);
 	account(c, t, 1);
 	unlink_task(c, task);
 	t->node = WZ_ID_NONE;
@@ -152,7 +178,7 @@ bool wz_ledger_fits(const struct wz_core *c, const struct wz_place *p)
 	if (p->node.v >= m->n_nodes)
 		return false;
 	n = &m->node[p->node.v];
-	if (!WZ_NODE_USABLE(n) || n->cpu_free < p->cpu || n->mem_free < p->mem || n->tasks_free < 1 || p->cpu < 0 ||
+	if (!WZ_NODE_OPEN(n) || n->cpu_free < p->cpu || n->mem_free < p->mem || n->tasks_free < 1 || p->cpu < 0 ||
 	        p->mem < 0)
 		return false;
 	if (n->n_dev < 64 && p->devices >> n->n_dev)
@@ -185,7 +211,9 @@ void wz_ledger_rollback(struct wz_core *c, uint32_t mark)
 	c->ledger.open = false; /* undoing is not logged */
 	while (c->ledger.n_undo > mark) {
 		const struct wz_undo *u = &c->ledger.undo[--c->ledger.n_undo];
-		if (u->took)
+		if (u->hold)
+			lift(c, u->task, false);
+		else if (u->took)
 			wz_ledger_give(c, u->task);
 		else
 			wz_ledger_take(c, u->task, &u->place);
@@ -204,6 +232,11 @@ void wz_ledger_rebuild_node(struct wz_core *c, uint32_t node)
 	wz_model_reset_free(&c->model, node);
 	for (uint32_t t = c->model.node[node].head_task; t != WZ_ID_NONE; t = c->jobs.task[t].next)
 		account(c, &c->jobs.task[t], -1);
+	for (uint32_t i = 0; i < c->holds.n; i++)
+		if (c->holds.h[i].place.node.v == node)
+			wz_hold_account(c, &c->holds.h[i].place, -1);
 	wz_ledger_observe(c, node);
+	if (c->holds.n)
+		wz_holds_recheck(c, node);
 	wz_index_changed(c, node);
 }

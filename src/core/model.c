@@ -6,6 +6,8 @@
  * The stable order is by a key made of the seed and the node's name, so it does not depend on the order of joining. */
 #include "core/model.h"
 
+#include "core/constraint.h"
+
 #include "base/hash.h"
 
 #include <string.h>
@@ -25,10 +27,8 @@ void wz_model_release(struct wz_model_state *m)
 	wz_grow_free(m->mem, &m->dev_milli, &m->milli_cap, sizeof(*m->dev_milli));
 	wz_grow_free(m->mem, &m->dev_mem, &m->dev_mem_cap, sizeof(*m->dev_mem));
 	wz_grow_free(m->mem, &m->by_rank, &m->by_rank_cap, sizeof(*m->by_rank));
-	wz_grow_free(m->mem, &m->rack_node, &m->rack_node_cap, sizeof(*m->rack_node));
-	wz_grow_free(m->mem, &m->rack_start, &m->rack_start_cap, sizeof(*m->rack_start));
-	wz_grow_free(m->mem, &m->rack_of, &m->rack_of_cap, sizeof(*m->rack_of));
 	wz_grow_free(m->mem, &m->label, &m->label_cap, sizeof(*m->label));
+	wz_grow_free(m->mem, &m->taint, &m->taint_cap, sizeof(*m->taint));
 	wz_strtab_release(&m->names);
 }
 
@@ -61,9 +61,16 @@ static int check_node(const struct wz_ev_node *e, const struct wz_catalogue *cat
 	if (e->n_labels > WZ_NODE_LABELS_MAX)
 		return wz_err_set(err, -E2BIG, "TooManyLabels", WZ_STR("node "), e->name,
 		        WZ_STR(" has more than 256 labels"));
-	if ((e->n_devices && !e->device) || (e->n_labels && !e->label))
+	if (e->n_taints > WZ_NODE_TAINTS_MAX)
+		return wz_err_set(
+		        err, -E2BIG, "TooManyTaints", WZ_STR("node "), e->name, WZ_STR(" has more than 64 taints"));
+	if ((e->n_devices && !e->device) || (e->n_labels && !e->label) || (e->n_taints && !e->taint))
 		return wz_err_set(
 		        err, -EINVAL, "BadNode", WZ_STR("node "), e->name, WZ_STR(" counts what it does not list"));
+	for (uint32_t i = 0; i < e->n_taints; i++)
+		if (!e->taint[i].key.len || !e->taint[i].effect || e->taint[i].effect > WZ_TAINT_NO_EXECUTE)
+			return wz_err_set(err, -EINVAL, "BadTaint", WZ_STR("a taint of node "), e->name,
+			        WZ_STR(" has no key or no effect"));
 	for (uint32_t i = 0; i < e->n_devices; i++) {
 		int r = check_device(&e->device[i], cat, err);
 		if (r < 0)
@@ -84,6 +91,8 @@ static int reserve(struct wz_model_state *m, const struct wz_ev_node *e, uint32_
 		r = wz_grow(m->mem, &m->dev_mem, &m->dev_mem_cap, m->n_devs + n_dev + 1, sizeof(*m->dev_mem));
 	if (r == 0)
 		r = wz_grow(m->mem, &m->label, &m->label_cap, m->n_label + 2 * e->n_labels + 1, sizeof(*m->label));
+	if (r == 0)
+		r = wz_grow(m->mem, &m->taint, &m->taint_cap, m->n_taint + e->n_taints + 1, sizeof(*m->taint));
 	return r;
 }
 
@@ -94,7 +103,8 @@ static int intern(struct wz_model_state *m, struct wz_str s, uint32_t *ret)
 }
 
 /* Interning is invisible to decisions, so a failure half-way leaves no trace that matters. */
-static int intern_node(struct wz_model_state *m, const struct wz_ev_node *e, struct wz_node *n, uint32_t *label)
+static int intern_node(struct wz_model_state *m, const struct wz_ev_node *e, struct wz_node *n, uint32_t *label,
+        struct wz_node_taint *taint)
 {
 	int r = intern(m, e->name, &n->name);
 	if (r == 0)
@@ -105,6 +115,12 @@ static int intern_node(struct wz_model_state *m, const struct wz_ev_node *e, str
 		r = wz_strtab_add(&m->names, e->label[i].key, &label[2 * i]);
 		if (r == 0)
 			r = wz_strtab_add(&m->names, e->label[i].value, &label[2 * i + 1]);
+	}
+	for (uint32_t i = 0; r == 0 && i < e->n_taints; i++) {
+		taint[i].effect = e->taint[i].effect;
+		r = wz_strtab_add(&m->names, e->taint[i].key, &taint[i].key);
+		if (r == 0)
+			r = wz_strtab_add(&m->names, e->taint[i].value, &taint[i].value);
 	}
 	return r;
 }
@@ -129,12 +145,21 @@ static uint32_t class_of(struct wz_model_state *m, const struct wz_ev_node *e)
 	return i;
 }
 
+static bool discouraged(const struct wz_model_state *m, const struct wz_node *n)
+{
+	for (uint32_t i = n->first_taint; i < n->first_taint + n->n_taints; i++)
+		if (m->taint[i].effect == WZ_TAINT_PREFER_NO)
+			return true;
+	return false;
+}
+
 static void supply_change(struct wz_model_state *m, const struct wz_node *n, int sign)
 {
 	uint16_t seen[WZ_NODE_DEVICES_MAX];
 	unsigned n_seen = 0;
 
 	m->cpu_total += sign * n->cpu;
+	m->n_discouraged += (uint32_t)(sign * discouraged(m, n));
 	m->node_class[n->class_id].nodes += (uint32_t)sign;
 	for (uint32_t i = 0; i < n->n_dev; i++) {
 		const struct wz_device *d = &m->dev[n->first_dev + i];
@@ -192,7 +217,7 @@ static void summarise(struct wz_model_state *m, struct wz_node *n)
 
 static void fill_node(struct wz_model_state *m, struct wz_node *n, const struct wz_ev_node *e)
 {
-	n->flags = (uint8_t)((n->flags & WZ_NODE_CORDONED) | WZ_NODE_PRESENT | WZ_NODE_READY |
+	n->flags = (uint8_t)((n->flags & (WZ_NODE_CORDONED | WZ_NODE_TAINTED)) | WZ_NODE_PRESENT | WZ_NODE_READY |
 	                     (e->count_only ? WZ_NODE_COUNT_ONLY : 0));
 	n->cpu = e->cpu_milli;
 	n->mem = e->mem_bytes;
@@ -211,11 +236,29 @@ static void fill_node(struct wz_model_state *m, struct wz_node *n, const struct 
 	summarise(m, n);
 }
 
+static void set_taints(
+        struct wz_model_state *m, struct wz_node *n, const struct wz_node_taint *taint, uint32_t count)
+{
+	if (n->taint_cap < count) {
+		n->taint_cap = count;
+		n->first_taint = m->n_taint;
+		m->n_taint += count;
+	}
+	n->n_taints = count;
+	n->flags &= (uint8_t)~WZ_NODE_TAINTED;
+	for (uint32_t i = 0; i < count; i++) {
+		m->taint[n->first_taint + i] = taint[i];
+		if (taint[i].effect != WZ_TAINT_PREFER_NO)
+			n->flags |= WZ_NODE_TAINTED;
+	}
+}
+
 int wz_model_node_join(
         struct wz_model_state *m, const struct wz_catalogue *cat, const struct wz_ev_node *e, struct wz_err *err)
 {
 	struct wz_node *n, names = {0};
 	uint32_t label[2 * WZ_NODE_LABELS_MAX];
+	struct wz_node_taint taint[WZ_NODE_TAINTS_MAX];
 	bool known;
 	int r = check_node(e, cat, err);
 
@@ -223,7 +266,7 @@ int wz_model_node_join(
 		return r;
 	r = reserve(m, e, e->n_devices);
 	if (r == 0)
-		r = intern_node(m, e, &names, label);
+		r = intern_node(m, e, &names, label, taint);
 	if (r < 0)
 		return wz_err_set(err, r, "OutOfMemory", WZ_STR("no memory for node "), e->name);
 	n = &m->node[e->node.v];
@@ -254,7 +297,6 @@ int wz_model_node_join(
 		m->n_nodes = e->node.v + 1;
 	n->name = names.name + 1;
 	n->site = names.site;
-	m->order_stale = m->order_stale || n->rack != names.rack;
 	n->rack = names.rack;
 	if (n->label_cap < e->n_labels) {
 		n->label_cap = e->n_labels;
@@ -264,6 +306,7 @@ int wz_model_node_join(
 	n->n_labels = e->n_labels;
 	if (e->n_labels)
 		memcpy(&m->label[n->first_label], label, 2 * e->n_labels * sizeof(label[0]));
+	set_taints(m, n, taint, e->n_taints);
 	n->class_id = class_of(m, e);
 	fill_node(m, n, e);
 	supply_change(m, n, 1);
@@ -349,45 +392,6 @@ static void sort_ids(const struct wz_model_state *m, uint32_t *a, uint32_t *tmp,
 	}
 }
 
-static int reserve_order(struct wz_model_state *m)
-{
-	int r = wz_grow(m->mem, &m->by_rank, &m->by_rank_cap, 2 * m->n_nodes, sizeof(*m->by_rank));
-
-	if (r == 0)
-		r = wz_grow(m->mem, &m->rack_node, &m->rack_node_cap, m->n_nodes, sizeof(*m->rack_node));
-	if (r == 0)
-		r = wz_grow(m->mem, &m->rack_start, &m->rack_start_cap, m->n_nodes + 2, sizeof(*m->rack_start));
-	if (r == 0)
-		r = wz_grow(m->mem, &m->rack_of, &m->rack_of_cap, m->names.len, sizeof(*m->rack_of));
-	return r;
-}
-
-/* Groups the ranked nodes by rack: a counting sort, O(nodes + names). */
-static void deal_racks(struct wz_model_state *m)
-{
-	uint32_t *start = m->rack_start;
-
-	m->n_racks = 0;
-	for (uint32_t i = 0; i < m->names.len; i++)
-		m->rack_of[i] = WZ_ID_NONE;
-	memset(start, 0, m->rack_start_cap * sizeof(*start));
-	for (uint32_t i = 0; i < m->n_ranked; i++) {
-		uint32_t rack = m->node[m->by_rank[i]].rack;
-		if (rack == WZ_ID_NONE)
-			continue;
-		if (m->rack_of[rack] == WZ_ID_NONE)
-			m->rack_of[rack] = m->n_racks++;
-		start[m->rack_of[rack] + 2]++; /* counts two places on: placing moves the ends one back */
-	}
-	for (uint32_t g = 2; g <= m->n_racks + 1; g++)
-		start[g] += start[g - 1];
-	for (uint32_t i = 0; i < m->n_ranked; i++) {
-		uint32_t rack = m->node[m->by_rank[i]].rack;
-		if (rack != WZ_ID_NONE)
-			m->rack_node[start[m->rack_of[rack] + 1]++] = m->by_rank[i];
-	}
-}
-
 int wz_model_order(struct wz_model_state *m)
 {
 	uint32_t n = 0;
@@ -395,7 +399,7 @@ int wz_model_order(struct wz_model_state *m)
 
 	if (!m->order_stale)
 		return 0;
-	r = reserve_order(m);
+	r = wz_grow(m->mem, &m->by_rank, &m->by_rank_cap, 2 * m->n_nodes, sizeof(*m->by_rank));
 	if (r < 0)
 		return r;
 	for (uint32_t i = 0; i < m->n_nodes; i++)
@@ -407,7 +411,6 @@ int wz_model_order(struct wz_model_state *m)
 	for (uint32_t i = 0; i < n; i++)
 		m->node[m->by_rank[i]].rank = i;
 	m->n_ranked = n;
-	deal_racks(m);
 	m->order_version++;
 	m->order_stale = false;
 	return 0;
@@ -416,7 +419,7 @@ int wz_model_order(struct wz_model_state *m)
 uint64_t wz_model_node_hash(const struct wz_model_state *m, uint32_t node)
 {
 	const struct wz_node *n = &m->node[node];
-	uint64_t h = wz_hash_u64(node, n->flags & ~(unsigned)WZ_NODE_MEM_KNOWN);
+	uint64_t h = wz_hash_u64(node, n->flags & ~(unsigned)(WZ_NODE_MEM_KNOWN | WZ_NODE_TAINTED));
 
 	if (!n->name)
 		return 0;
@@ -430,6 +433,11 @@ uint64_t wz_model_node_hash(const struct wz_model_state *m, uint32_t node)
 		h = wz_hash_str(h, wz_strtab_get(&m->names, n->rack));
 	for (uint32_t i = 0; i < 2 * n->n_labels; i++)
 		h = wz_hash_str(h, wz_strtab_get(&m->names, m->label[n->first_label + i]));
+	for (uint32_t i = n->first_taint; i < n->first_taint + n->n_taints; i++) {
+		h = wz_hash_str(h, wz_strtab_get(&m->names, m->taint[i].key));
+		h = wz_hash_str(h, wz_strtab_get(&m->names, m->taint[i].value));
+		h = wz_hash_u64(h, m->taint[i].effect);
+	}
 	for (uint32_t i = 0; i < n->n_dev; i++) {
 		const struct wz_device *d = &m->dev[n->first_dev + i];
 		h = wz_hash_u64(h, (uint64_t)d->model << 48 | (uint64_t)d->link_domain << 32 |

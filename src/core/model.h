@@ -15,8 +15,13 @@ enum wz_node_flags {
 	WZ_NODE_CORDONED = 4,
 	WZ_NODE_COUNT_ONLY = 8,
 	WZ_NODE_MEM_KNOWN = 16, /* all devices have a known memory size */
+	WZ_NODE_TAINTED = 32, /* only for those who tolerate something: the careful path of fit */
 };
-#define WZ_NODE_USABLE(n) (((n)->flags & (WZ_NODE_PRESENT | WZ_NODE_READY | WZ_NODE_CORDONED)) == \
+#define WZ_NODE_OPEN(n) \
+	(((n)->flags & (WZ_NODE_PRESENT | WZ_NODE_READY | WZ_NODE_CORDONED)) == (WZ_NODE_PRESENT | WZ_NODE_READY))
+/* Open to those who tolerate nothing. */
+#define WZ_NODE_USABLE(n) \
+	(((n)->flags & (WZ_NODE_PRESENT | WZ_NODE_READY | WZ_NODE_CORDONED | WZ_NODE_TAINTED)) == \
                            (WZ_NODE_PRESENT | WZ_NODE_READY))
 
 struct wz_node {
@@ -44,7 +49,13 @@ struct wz_node {
 	uint32_t site, rack;             /* strtab ids; WZ_ID_NONE: none */
 	uint32_t dev_cap;                /* devices reserved at first_dev */
 	uint32_t first_label, n_labels, label_cap;
+	uint32_t first_taint, n_taints, taint_cap;
 };
+
+struct wz_node_taint {
+	uint32_t key, value;
+	uint8_t effect;
+}; /* strtab ids; enum wz_taint_effect */
 
 struct wz_device {
 	uint32_t node;
@@ -88,9 +99,6 @@ struct wz_model_state {
 	uint32_t n_devs, dev_cap, milli_cap, dev_mem_cap;
 	uint32_t *by_rank;     /* node ids in the stable order */
 	uint32_t by_rank_cap;
-	/* the ranked nodes that have a rack, rack by rack; racks in the order of their first node */
-	uint32_t *rack_node, *rack_start, *rack_of; /* rack g: rack_node[rack_start[g]] .. [rack_start[g + 1] - 1] */
-	uint32_t n_racks, rack_node_cap, rack_start_cap, rack_of_cap;
 	uint32_t n_ranked;     /* nodes in by_rank: present ones, and some that left and may come back */
 	uint32_t order_version; /* counts the times ranks were dealt anew */
 	bool order_stale;      /* nodes joined since by_rank was made */
@@ -98,6 +106,9 @@ struct wz_model_state {
 	struct wz_strtab names;   /* nodes, sites, racks, labels, users, queues */
 	uint32_t *label;          /* pairs key, value (strtab ids) */
 	uint32_t n_label, label_cap;
+	struct wz_node_taint *taint;
+	uint32_t n_taint, taint_cap;
+	uint32_t n_discouraged; /* present nodes with a PreferNoSchedule taint */
 	struct wz_node_class node_class[WZ_CLASSES_MAX];
 	uint32_t n_classes;
 	/* per model: what the cluster has */

@@ -6,25 +6,31 @@
 #include "base/check.h"
 #include "base/hash.h"
 
-static uint64_t class_hash(uint32_t shape, uint32_t tmin, uint32_t tmax, int32_t prio, uint64_t account)
+static uint64_t class_hash(const struct wz_class *k)
 {
-	uint64_t h = wz_hash_u64(wz_mix64((uint64_t)shape << 32 | (uint32_t)prio), (uint64_t)tmin << 32 | tmax);
-
-	return account ? wz_hash_u64(h, account) : h;
+	uint64_t h = wz_hash_u64(wz_mix64((uint64_t)k->shape << 32 | (uint32_t)k->priority),
+	        (uint64_t)k->tasks_min << 32 | k->tasks_max);
+	if (k->between || k->gang)
+		h = wz_hash_u64(h, (uint64_t)k->between << 32 | k->gang);
+	return k->account == WZ_ID_NONE ? h : wz_hash_u64(h, k->account);
 }
 
-int wz_order_class(struct wz_core *c, uint32_t shape, uint32_t tmin, uint32_t tmax, int32_t prio, uint32_t account,
-        uint32_t *ret)
+static bool same_class(const struct wz_class *a, const struct wz_class *b)
+{
+	return a->shape == b->shape && a->between == b->between && a->gang == b->gang &&
+	       a->tasks_min == b->tasks_min && a->tasks_max == b->tasks_max && a->priority == b->priority &&
+	       a->account == b->account;
+}
+
+int wz_order_class(struct wz_core *c, const struct wz_class *key, uint32_t *ret)
 {
 	struct wz_order *o = &c->order;
-	uint64_t h = class_hash(shape, tmin, tmax, prio, wz_account_id(c, account));
+	uint64_t h = class_hash(key);
 	uint32_t first = wz_map_get(&o->by_hash, h), id;
 	int r;
 
 	for (id = first; id != WZ_NONE; id = o->cls[id].next_same_hash) {
-		const struct wz_class *k = &o->cls[id];
-		if (k->shape == shape && k->tasks_min == tmin && k->tasks_max == tmax && k->priority == prio &&
-		        k->account == account) {
+		if (same_class(&o->cls[id], key)) {
 			*ret = id;
 			return 0;
 		}
@@ -35,17 +41,19 @@ int wz_order_class(struct wz_core *c, uint32_t shape, uint32_t tmin, uint32_t tm
 		r = wz_grow(&c->mem, &o->active, &o->active_cap, id + 1, sizeof(*o->active));
 	if (r == 0)
 		r = wz_grow(&c->mem, &o->heap, &o->heap_cap, id + 1, sizeof(*o->heap));
-	if (r == 0 && account != WZ_ID_NONE)
+	if (r == 0 && key->account != WZ_ID_NONE)
 		r = wz_grow(&c->mem, &c->queues.heap, &c->queues.heap_cap, id + 1, sizeof(*c->queues.heap));
 	if (r == 0)
 		r = wz_map_put(&o->by_hash, h, id);
 	if (r < 0)
 		return r;
-	o->cls[id] = (struct wz_class){.shape = shape,
-	        .tasks_min = tmin,
-	        .tasks_max = tmax,
-	        .priority = prio,
-	        .account = account,
+	o->cls[id] = (struct wz_class){.shape = key->shape,
+	        .between = key->between,
+	        .gang = key->gang,
+	        .tasks_min = key->tasks_min,
+	        .tasks_max = key->tasks_max,
+	        .priority = key->priority,
+	        .account = key->account,
 	        .head = WZ_ID_NONE,
 	        .tail = WZ_ID_NONE,
 	        .active_at = WZ_ID_NONE,

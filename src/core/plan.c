@@ -133,8 +133,10 @@ static int note_started(struct wz_core *c)
 		int r = wz_grow(&c->mem, &x->end, &x->end_cap, x->n_end + 1, sizeof(*x->end));
 		if (r < 0)
 			return r;
+		if (c->ledger.undo[x->seen].hold || !c->ledger.undo[x->seen].took)
+			continue;
 		e.at_us = wz_end_latest(c, e.task);
-		if (!c->ledger.undo[x->seen].took || e.at_us == UINT64_MAX)
+		if (e.at_us == UINT64_MAX)
 			continue;
 		for (; at && later(&x->end[at - 1], &e); at--)
 			x->end[at] = x->end[at - 1];
@@ -292,12 +294,12 @@ static bool advance(struct sweep *w)
 static bool together(struct sweep *w, const uint32_t **ret_node, uint32_t *ret_n)
 {
 	const struct wz_model_state *m = &w->c->model;
-	bool racks = w->s->link == WZ_LINK_RACK;
-	uint32_t groups = racks ? m->n_racks : m->n_ranked;
+	const struct wz_topo *racks = w->s->link == WZ_LINK_RACK ? &w->c->between.topo[WZ_TOPO_RACK] : NULL;
+	uint32_t groups = racks ? racks->n_groups : m->n_ranked;
 
 	for (uint32_t g = 0; g < groups; g++) {
-		const uint32_t *node = racks ? &m->rack_node[m->rack_start[g]] : &m->by_rank[g];
-		uint32_t n = racks ? m->rack_start[g + 1] - m->rack_start[g] : 1;
+		const uint32_t *node = racks ? &racks->group_node[racks->group_start[g]] : &m->by_rank[g];
+		uint32_t n = racks ? racks->group_start[g + 1] - racks->group_start[g] : 1;
 		uint64_t sum = 0;
 		for (uint32_t i = 0; i < n; i++)
 			sum += w->x->fit[node[i]] == UNFIT ? 0 : w->x->fit[node[i]];
@@ -400,31 +402,59 @@ static int keep(struct sweep *w, const uint32_t *node, uint32_t n)
 	return 0;
 }
 
-int wz_future_plan(struct wz_core *c, uint32_t slot, uint64_t length_us, bool promise, uint64_t *ret_start_us)
+static void look_first(struct sweep *w, uint32_t node)
 {
-	const struct wz_job *j = &c->jobs.job[slot];
+	const struct wz_node *n = &w->c->model.node[node];
+
+	if (!n->name || !WZ_NODE_OPEN(n) || wz_fit_idle(w->c, w->s, node) != WZ_REASON_NONE)
+		return;
+	w->x->fit[node] = 0;
+	look(w, node);
+}
+
+/* Of a job with several sets of tasks the one is planned that takes most devices. */
+static const struct wz_set *hardest_set(const struct wz_core *c, const struct wz_job *j, struct wz_set *one)
+{
+	uint32_t n, best = 0;
+	const struct wz_set *set = wz_job_sets(c, j, one, &n);
+
+	for (uint32_t i = 1; i < n; i++)
+		if (wz_shape_gpu_milli(&c->shapes.shape[set[i].shape]) * set[i].min >
+		        wz_shape_gpu_milli(&c->shapes.shape[set[best].shape]) * set[best].min)
+			best = i;
+	return &set[best];
+}
+
+int wz_future_plan(struct wz_core *c, const struct wz_ask *ask, uint64_t *ret_start_us)
+{
+	const struct wz_job *j = &c->jobs.job[ask->slot];
+	const struct wz_set *set = hardest_set(c, j, &(struct wz_set){0});
+	const struct wz_topo *racks;
 	const uint32_t *node;
 	uint32_t confirms = 0, n;
 	struct sweep w = {.c = c,
 	        .x = &c->future,
-	        .s = &c->shapes.shape[j->shape],
-	        .slot = slot,
-	        .want = j->tasks_min,
+	        .s = &c->shapes.shape[set->shape],
+	        .slot = ask->slot,
+	        .want = set->min,
 	        .now = c->now_us,
-	        .length = length_us};
+	        .length = ask->length_us};
 	int r = note_started(c);
 
+	if (r == 0)
+		r = wz_topo_groups(c, WZ_TOPO_RACK, &racks);
 	if (r < 0)
 		return r;
 	w.together = j->tasks_max > 1 && !w.s->link_preferred &&
 	             (w.s->link == WZ_LINK_NODE || w.s->link == WZ_LINK_RACK);
 	load(c);
-	for (uint32_t i = 0; i < c->model.n_nodes; i++) {
-		bool ok = c->model.node[i].name && WZ_NODE_USABLE(&c->model.node[i]) &&
-		          wz_fit_idle(c, w.s, i) == WZ_REASON_NONE;
-		c->future.fit[i] = ok ? 0 : UNFIT;
-		look(&w, i);
-	}
+	/* What was promised from now on is taken before the first look; in a step nothing is, beside it something may be. */
+	for (; w.start < w.x->n_p && w.x->p[w.x->by_start[w.start]].at_us <= w.now; w.start++)
+		promised(&w, &w.x->p[w.x->by_start[w.start]], 1);
+	for (uint32_t i = 0; i < c->model.n_nodes; i++)
+		c->future.fit[i] = UNFIT;
+	for (uint32_t i = 0; i < (ask->only ? ask->n_only : c->model.n_nodes); i++)
+		look_first(&w, ask->only ? ask->only[i].node : i);
 	w.x->work += c->model.n_nodes;
 	*ret_start_us = UINT64_MAX;
 	/* In a step the job has been found not to fit now, by closer looks than these. */
@@ -435,5 +465,5 @@ int wz_future_plan(struct wz_core *c, uint32_t slot, uint64_t length_us, bool pr
 			break;
 	}
 	*ret_start_us = w.now;
-	return promise ? keep(&w, node, n) : 0;
+	return ask->promise ? keep(&w, node, n) : 0;
 }

@@ -65,6 +65,7 @@ struct wz_profile {
 	uint32_t tasks_min, tasks_max; /* 1, 1 by default */
 	enum wz_kind kind;
 	struct wz_preempt preempt;
+	uint64_t repair_us; /* a gang below its minimum waits so long for replacements; 0: it starts anew at once */
 };
 
 void wz_profile_init(struct wz_profile *p); /* the default: one task, nothing asked */

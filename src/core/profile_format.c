@@ -160,6 +160,12 @@ static void format_preempt(const struct wz_profile *p, struct wz_buf *b)
 		wz_buf_addz(b, "movable");
 }
 
+static void format_repair(const struct wz_profile *p, struct wz_buf *b)
+{
+	if (p->repair_us)
+		wz_duration_format(b, p->repair_us);
+}
+
 wz_profile_format_fn *const wz_profile_format_fns[WZ_KEY_N] = {
 #define X(id, fn, name, value, help) format_##fn,
         WZ_PROFILE_KEYS(X)

@@ -30,7 +30,9 @@
 	X(TASKS, tasks, "tasks", "N|MIN..MAX", "tasks that start together; a range when elastic") \
 	X(KIND, kind, "kind", "batch|service", "service: work without an end") \
 	X(PREEMPT, preempt, "preempt", "movable|signal:USR1,grace:60s,ack:file,interval:10m", \
-	        "how the work is told to checkpoint before it is moved")
+	        "how the work is told to checkpoint before it is moved") \
+	X(REPAIR, repair, "repair", "DURATION", \
+	        "how long a gang that lost tasks may run below its minimum until they are replaced")
 
 enum wz_profile_key_id {
 #define X(id, fn, name, value, help) WZ_KEY_##id,

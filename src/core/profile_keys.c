@@ -417,6 +417,11 @@ static int set_preempt(struct wz_profile_ctx *x, struct wz_str v)
 	return 0;
 }
 
+static int set_repair(struct wz_profile_ctx *x, struct wz_str v)
+{
+	return parse_time(x, v, &x->p->repair_us);
+}
+
 wz_profile_set_fn *const wz_profile_set_fns[WZ_KEY_N] = {
 #define X(id, fn, name, value, help) set_##fn,
         WZ_PROFILE_KEYS(X)

@@ -331,7 +331,7 @@ static void recount(struct wz_core *c, bool keep_holds)
 		if (!j->used || j->account == WZ_ID_NONE)
 			continue;
 		wz_queue_job(c, s, 1);
-		for (uint32_t i = 0; i < j->tasks_max; i++) {
+		for (uint32_t i = 0; i < j->n_tasks; i++) {
 			struct wz_charge k;
 			if (c->jobs.task[j->first_task + i].node == WZ_ID_NONE)
 				continue;
@@ -408,8 +408,15 @@ static int class_in_default(struct wz_core *c, const struct wz_job *j, uint32_t 
 	int r = wz_account_make(c, DEFAULT, j->user == WZ_ID_NONE ? WZ_USER_NOBODY : j->user, ret_account);
 
 	return r < 0 ? r
-	             : wz_order_class(
-	                       c, j->shape, j->tasks_min, j->tasks_max, j->priority, *ret_account, ret_class);
+	             : wz_order_class(c,
+	                       &(struct wz_class){.shape = j->shape,
+	                               .between = j->between,
+	                               .gang = j->gang,
+	                               .tasks_min = j->tasks_min,
+	                               .tasks_max = j->tasks_max,
+	                               .priority = j->priority,
+	                               .account = *ret_account},
+	                       ret_class);
 }
 
 /* root and default, and in it an account and a class for every job that is there; nothing of it is seen yet. */
@@ -430,17 +437,19 @@ static int make_first(struct wz_core *c)
 static void move_jobs(struct wz_core *c)
 {
 	uint32_t account, class_id;
+	bool in_order;
 
 	for (uint32_t s = 0; s < c->jobs.n; s++) {
 		struct wz_job *j = &c->jobs.job[s];
 		if (!ours(c, j))
 			continue;
+		in_order = j->state == WZ_JOB_WAITING && !j->backoff;
 		wz_check(class_in_default(c, j, &account, &class_id) == 0); /* they are made */
-		if (j->state == WZ_JOB_WAITING)
+		if (in_order)
 			wz_order_remove(c, s);
 		j->account = account;
 		j->class_id = class_id;
-		if (j->state == WZ_JOB_WAITING)
+		if (in_order)
 			wz_order_add(c, s);
 		wz_job_rehash(c, s);
 	}

@@ -139,7 +139,8 @@ bool wz_account_matters(const struct wz_account *a);
 /* ---- what a task takes, and whether it may (quota.c) ---- */
 void wz_charge_task(const struct wz_core *c, uint32_t task, struct wz_charge *ret);
 /* Of a task of the job on a node, before devices are chosen; on a node of several models the most it could be. */
-void wz_charge_on(const struct wz_core *c, uint32_t slot, uint32_t node, struct wz_charge *ret);
+void wz_charge_on(
+        const struct wz_core *c, uint32_t slot, const struct wz_shape *s, uint32_t node, struct wz_charge *ret);
 struct wz_blocker {
 	uint8_t reason; /* enum wz_reason */
 	uint32_t queue, dim;
@@ -192,10 +193,11 @@ struct wz_gate {
 	uint64_t end_us; /* when it will be over at the latest; UINT64_MAX: not known */
 	struct wz_blocker denied; /* why a node that fits was not allowed; reason NONE: none was */
 };
-int wz_gate_begin(struct wz_core *c); /* of a decide: entries of the reservations; -ENOMEM */
+int wz_gate_begin(struct wz_core *c, bool plan); /* of a decide, or of a plan beside it: entries of the reservations; -ENOMEM */
 void wz_gate_job(struct wz_core *c, uint32_t slot);
-int64_t wz_gate_eval(struct wz_core *c, uint32_t slot, uint32_t node); /* as wz_index_eval */
-uint32_t wz_gate_best(struct wz_core *c, uint32_t slot, struct wz_rng *rng); /* as wz_index_best */
+int64_t wz_gate_eval(struct wz_core *c, uint32_t slot, uint32_t shape, uint32_t node); /* as wz_index_eval */
+uint32_t wz_gate_best(struct wz_core *c, uint32_t slot, uint32_t shape, uint32_t between,
+        struct wz_rng *rng); /* as wz_index_best */
 bool wz_gate_room(const struct wz_core *c, uint32_t slot, const struct wz_shape *s, uint32_t node, uint64_t from_us,
         uint64_t end_us, uint32_t tasks);
 void wz_gate_keep(struct wz_core *c, uint32_t slot, uint32_t node, uint64_t from_us, uint64_t end_us,
@@ -265,9 +267,16 @@ uint64_t wz_job_length(const struct wz_core *c, uint32_t slot); /* of a job that
 typedef uint64_t wz_end_fn(void *ctx, uint32_t task);
 int wz_future_begin(
         struct wz_core *c, wz_end_fn *end, void *ctx); /* forgets all promises; sorts the ends; -ENOMEM */
-/* Plans the job: earliest start at which its minimum fits and no earlier promise is hurt. UINT64_MAX: never by what is
+/* Plans a job: earliest start at which its minimum fits and no earlier promise is hurt. UINT64_MAX: never by what is
  * known. With `promise` its room is kept from there on. -ENOMEM. O(nodes + tasks). */
-int wz_future_plan(struct wz_core *c, uint32_t slot, uint64_t length_us, bool promise, uint64_t *ret_start_us);
+struct wz_ask {
+	uint32_t slot;
+	uint64_t length_us;
+	bool promise;
+	const struct wz_promise *only; /* [n_only] on the nodes of these promises alone; NULL: on any */
+	uint32_t n_only;
+};
+int wz_future_plan(struct wz_core *c, const struct wz_ask *ask, uint64_t *ret_start_us);
 
 /* ---- estimates of starts (starts.c): beside the state ---- */
 struct wz_start_note;

@@ -92,10 +92,10 @@ void wz_charge_task(const struct wz_core *c, uint32_t task, struct wz_charge *re
 	finish(c, j, t->cpu, t->mem, &s, ret);
 }
 
-void wz_charge_on(const struct wz_core *c, uint32_t slot, uint32_t node, struct wz_charge *ret)
+void wz_charge_on(
+        const struct wz_core *c, uint32_t slot, const struct wz_shape *s, uint32_t node, struct wz_charge *ret)
 {
 	const struct wz_job *j = &c->jobs.job[slot];
-	const struct wz_shape *s = &c->shapes.shape[j->shape];
 	const struct wz_node *n = &c->model.node[node];
 	uint32_t queue = c->queues.acc[j->account].queue;
 	struct devices most = {0};
@@ -254,11 +254,9 @@ static int64_t least_price(const struct wz_core *c, uint32_t queue, const struct
 }
 
 /* The least that the tasks which it still needs take together, wherever they are placed. */
-static void least_of(const struct wz_core *c, uint32_t slot, struct wz_charge *ret)
+static void least_of_set(const struct wz_core *c, const struct wz_job *j, const struct wz_shape *s, uint32_t more,
+        struct wz_charge *ret)
 {
-	const struct wz_job *j = &c->jobs.job[slot];
-	const struct wz_shape *s = &c->shapes.shape[j->shape];
-	uint32_t more = j->tasks_min > j->placed + j->done ? j->tasks_min - j->placed - j->done : 1;
 	struct devices d = {.gpu = s->count ? wz_shape_gpu_milli(s) : s->cu_milli || s->dev_mem_total};
 
 	d.price = d.gpu ? d.gpu * least_price(c, c->queues.acc[j->account].queue, s) : 0;
@@ -270,6 +268,25 @@ static void least_of(const struct wz_core *c, uint32_t slot, struct wz_charge *r
 	finish(c, j, s->cpu, s->mem, &d, ret);
 	for (uint32_t w = ret->set; w; w &= w - 1)
 		ret->v[__builtin_ctz(w)] = wz_sat_mul(ret->v[__builtin_ctz(w)], more);
+}
+
+static void least_of(const struct wz_core *c, uint32_t slot, struct wz_charge *ret)
+{
+	const struct wz_job *j = &c->jobs.job[slot];
+	struct wz_set one;
+	uint32_t n;
+	const struct wz_set *set = wz_job_sets(c, j, &one, &n);
+
+	*ret = (struct wz_charge){0};
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t live = j->gang ? wz_set_live(c, j, &set[i]) : wz_job_live(j);
+		uint32_t more = set[i].min > live ? set[i].min - live : n == 1;
+		struct wz_charge k;
+		least_of_set(c, j, &c->shapes.shape[set[i].shape], more, &k);
+		ret->set |= k.set;
+		for (uint32_t w = k.set; w; w &= w - 1)
+			ret->v[__builtin_ctz(w)] = wz_sat_add(ret->v[__builtin_ctz(w)], k.v[__builtin_ctz(w)]);
+	}
 }
 
 uint8_t wz_quota_quick(const struct wz_core *c, uint32_t slot, struct wz_blocker *ret)
@@ -420,13 +437,13 @@ bool wz_queue_may_reclaim(const struct wz_core *c, uint32_t victim_slot, uint32_
 	        !wz_queue_preemptible(c, victim_slot) ||
 	        !fork_of(c, t->acc[v->account].queue, t->acc[j->account].queue, &from, &to))
 		return false;
-	for (uint32_t i = 0; i < v->tasks_max; i++) {
+	for (uint32_t i = 0; i < v->n_tasks; i++) {
 		uint32_t task = v->first_task + i;
 		struct wz_charge has, asks;
 		if (c->jobs.task[task].node == WZ_ID_NONE)
 			continue;
 		wz_charge_task(c, task, &has);
-		wz_charge_on(c, beneficiary_slot, c->jobs.task[task].node, &asks);
+		wz_charge_on(c, beneficiary_slot, &c->shapes.shape[j->shape], c->jobs.task[task].node, &asks);
 		for (uint32_t w = asks.set & has.set; w; w &= w - 1) {
 			unsigned d = (unsigned)__builtin_ctz(w);
 			int64_t all = wz_sat_mul(asks.v[d], j->tasks_min);

@@ -256,13 +256,16 @@ int wz_recut_propose(struct wz_core *c, struct wz_plan *plan)
 	bool cards = false;
 	int r = 0;
 
-	for (uint32_t m = 0; m < c->catalogue.n && !cards; m++)
-		cards = c->catalogue.model[m].geometry && c->model.supply[m].devices;
-	for (uint32_t i = 0; r == 0 && cards && i < c->order.n_active; i++) {
+	for (uint32_t i = 0; r == 0 && i < c->order.n_active; i++) {
 		const struct wz_class *cl = &c->order.cls[c->order.active[i]];
 		const struct wz_shape *s = &c->shapes.shape[cl->shape];
-		if (cl->planning && s->count && (cl->why == WZ_REASON_RESOURCES || cl->why == WZ_REASON_GANG))
-			r = propose_for(c, cl, plan);
+		if (!cl->planning || !s->count || (cl->why != WZ_REASON_RESOURCES && cl->why != WZ_REASON_GANG))
+			continue;
+		for (uint32_t m = 0; m < c->catalogue.n && !cards; m++) /* few steps come here */
+			cards = c->catalogue.model[m].geometry && c->model.supply[m].devices;
+		if (!cards)
+			return 0;
+		r = propose_for(c, cl, plan);
 	}
 	return r;
 }

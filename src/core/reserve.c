@@ -250,7 +250,7 @@ static int add_devices(struct wz_core *c, uint32_t i, struct room *room)
 	return rc;
 }
 
-int wz_gate_begin(struct wz_core *c)
+int wz_gate_begin(struct wz_core *c, bool plan)
 {
 	struct wz_gate *g = &c->gate;
 	struct room *room = NULL;
@@ -261,8 +261,8 @@ int wz_gate_begin(struct wz_core *c)
 	g->n = 0;
 	g->on = false;
 	c->future.on = false;
-	if (c->queues.n == 0 && c->reservations.n == 0)
-		return 0;
+	if (c->queues.n == 0 && c->reservations.n == 0 && !plan)
+		return 0; /* nobody is held back: no entry will be asked for */
 	r = wz_grow(&c->mem, &g->head, &g->head_cap, c->model.n_nodes, sizeof(*g->head));
 	for (uint32_t i = 0; r == 0 && i < c->model.n_nodes; i++)
 		g->head[i] = WZ_ID_NONE;

@@ -9,7 +9,8 @@
 #include "base/hash.h"
 
 #define SET_WORDS (WZ_MODELS_MAX / 64)
-#define WORDS (9 + 2 * SET_WORDS)
+#define HASHED (9 + 2 * SET_WORDS)
+#define WORDS (HASHED + 2)
 
 struct words {
 	uint64_t w[WORDS];
@@ -26,15 +27,17 @@ static struct words words_of(const struct wz_shape *s)
 		r.w[9 + i] = s->allowed.w[i];
 		r.w[9 + SET_WORDS + i] = s->first.w[i];
 	}
+	r.w[HASHED] = s->local_hash;
+	r.w[HASHED + 1] = s->local; /* a number of this core: compared, not hashed */
 	return r;
 }
 
 static uint64_t hash_words(const struct words *r)
 {
-	uint64_t h = WORDS;
-	for (unsigned i = 0; i < WORDS; i++)
+	uint64_t h = HASHED;
+	for (unsigned i = 0; i < HASHED; i++)
 		h = wz_hash_u64(h, r->w[i]);
-	return h;
+	return r->w[HASHED] ? wz_hash_u64(h, r->w[HASHED]) : h;
 }
 
 uint64_t wz_shape_hash(const struct wz_shape *s)

@@ -19,6 +19,9 @@ struct wz_shape {
 	uint32_t bw_gbps, free_pct, util_milli;
 	uint16_t mig; /* an instance of the kind of that number's name; WZ_PARTITION_AUTO: the smallest that holds it; 0: none */
 	uint8_t link, link_preferred, any_model;
+	uint32_t local; /* id of the constraint on the node itself (between.h); 0 none */
+	uint32_t plain; /* number of the shape that is the same but for `local`: what the demand counts */
+	uint64_t local_hash; /* of the constraint's text */
 	uint8_t special; /* asks for what only the careful path of fit checks: class, link, bandwidth, ... */
 	struct wz_model_set allowed;
 	struct wz_model_set first; /* models of the first preference; all when no order was given */
@@ -59,7 +62,7 @@ struct wz_need wz_shape_need(const struct wz_shape *s, const struct wz_model *mo
 /* Does it ask for what only the careful path of fit checks? Derived from the rest. */
 static inline bool wz_shape_special(const struct wz_shape *s)
 {
-	return s->mig || s->cu_milli || s->dev_mem_total || s->dev_class_g || s->bw_gbps || s->free_pct ||
+	return s->local || s->mig || s->cu_milli || s->dev_mem_total || s->dev_class_g || s->bw_gbps || s->free_pct ||
 	       (s->count > 1 && s->link != WZ_LINK_NONE);
 }
 

@@ -20,7 +20,9 @@
 #include <string.h>
 
 #define MAGIC "WZCORE"
-#define VERSION 3u /* 1: without queues and reservations; 2: without hard slices of cards */
+/* 2: queues and reservations; 3: hard slices of cards; 4: parameters, holds, pauses after failed launches, suspension, the work
+ * of tasks; 5: constraints, labels, budgets, sets, another number of tasks */
+#define VERSION 5u
 #define BYTE_ORDER_MARK 0x01020304u /* of the policy state, which is opaque */
 
 struct io {
@@ -182,12 +184,27 @@ static void io_head(struct io *x, struct head *h)
 	io_u64(x, &h->next_effect);
 	io_u64(x, &h->start_timeout);
 	io_u64(x, &h->stop_timeout);
-	io_max(x, &h->next_seq, UINT64_MAX >> 1);
+	io_max(x, &h->next_seq, UINT64_MAX >> 2);
 	io_bool(x, &h->facts_changed);
 	io_u64(x, &h->pause_step);
 	io_u64(x, &h->pause_seq);
 	io_i32(x, &h->pause_priority, INT32_MIN, INT32_MAX);
 	want(x, h->next_effect >= 1 && h->start_timeout && h->stop_timeout, "a counter is zero");
+}
+
+/* What version 4 added to a job. */
+static void io_job_life(struct io *x, struct wz_job *j)
+{
+	io_u32(x, &j->failures);
+	io_u32(x, &j->preempted);
+	io_u64(x, &j->not_before_us);
+	io_u8_max(x, &j->backoff, 1);
+	io_u8_max(x, &j->suspended, 1);
+	io_u64(x, &j->limit_left_us);
+	want(x, !j->backoff || j->state == WZ_JOB_WAITING, "a job that does not wait pauses");
+	want(x, (!j->suspended && !j->limit_left_us) || j->state >= WZ_JOB_STARTING,
+	        "a job that waits is suspended");
+	want(x, !j->limit_left_us || j->suspended, "a time limit stands still for a job that runs");
 }
 
 static void io_model(struct io *x, struct wz_str *vendor, struct wz_str *name, struct wz_model *m)
@@ -231,6 +248,8 @@ static void io_shape(struct io *x, struct wz_shape *s)
 		io_u64(x, &s->allowed.w[i]);
 		io_u64(x, &s->first.w[i]);
 	}
+	if (x->version >= 5)
+		io_u32(x, &s->local);
 	want(x, (s->count == 0) == (s->milli == 0), "a shape has devices without compute, or the reverse");
 }
 
@@ -266,7 +285,7 @@ struct node_record {
 	uint8_t flags;
 	int64_t cpu, mem;
 	int32_t max_tasks;
-	uint32_t class_id, n_labels, n_dev;
+	uint32_t class_id, n_labels, n_dev, n_taints;
 };
 
 static void io_node(struct io *x, struct node_record *r)
@@ -283,16 +302,36 @@ static void io_node(struct io *x, struct node_record *r)
 	io_u32_max(x, &r->class_id, WZ_CLASSES_MAX - 1);
 	io_u32_max(x, &r->n_labels, WZ_NODE_LABELS_MAX);
 	io_u32_max(x, &r->n_dev, WZ_NODE_DEVICES_MAX);
+	if (x->version >= 5)
+		io_u32_max(x, &r->n_taints, WZ_NODE_TAINTS_MAX);
 }
 
 struct job_record {
 	struct wz_str user, queue;
 	uint32_t leaf; /* 1 + its queue of the tree; 0: none */
 	uint8_t reason;
-	bool limited;
-	uint64_t limit_due;
-	uint32_t n_done;
+	bool limited, repairing;
+	uint64_t limit_due, repair_due;
+	uint32_t n_done, n_again;
 };
+
+/* What version 5 added. */
+static void io_job_more(struct io *x, struct wz_job *j, struct job_record *r)
+{
+	io_u32(x, &j->between);
+	io_u32(x, &j->gang);
+	io_u32_max(x, &j->n_tasks, WZ_JOB_TASKS_MAX);
+	io_u32_max(x, &j->told, WZ_JOB_TASKS_MAX);
+	io_u8_max(x, &j->below, 1);
+	io_u64(x, &j->repair_us);
+	io_bool(x, &r->repairing);
+	if (r->repairing)
+		io_u64(x, &r->repair_due);
+	io_u32_max(x, &r->n_again, j->n_tasks); /* tasks of another attempt than is usual; they follow */
+	want(x, j->n_tasks >= j->tasks_max, "a job has fewer numbers than tasks");
+	want(x, (!r->repairing && !j->below) || j->state == WZ_JOB_RUNNING,
+	        "a job that does not run is being repaired");
+}
 
 static void io_job(struct io *x, struct wz_job *j, struct job_record *r)
 {
@@ -338,7 +377,13 @@ static void io_job(struct io *x, struct wz_job *j, struct job_record *r)
 		for (unsigned i = 0; i < 3; i++)
 			io_u64(x, &j->predict[i]);
 	}
-	io_u32_max(x, &r->n_done, j->tasks_max); /* the tasks that are done; their indices follow */
+	if (x->version >= 4)
+		io_job_life(x, j);
+	if (x->version >= 5)
+		io_job_more(x, j, r);
+	else
+		j->n_tasks = j->tasks_max;
+	io_u32_max(x, &r->n_done, j->n_tasks); /* the tasks that are done; their indices follow */
 }
 
 struct task_record {
@@ -347,7 +392,41 @@ struct task_record {
 	struct wz_place place;
 	uint64_t effect, deadline_us;
 	uint8_t kind;
+	uint8_t warn, frozen;
+	uint64_t started_us, checkpoint_us;
+	int64_t progress_milli;
 };
+
+static void io_place(struct io *x, struct wz_place *p)
+{
+	io_u32(x, &p->node.v);
+	io_u64(x, &p->devices);
+	io_i64(x, &p->cpu, 0, WZ_CPU_MILLI_MAX);
+	io_i64(x, &p->mem, 0, WZ_BYTES_MAX);
+	io_i32(x, &p->dev_milli, 0, WZ_WHOLE);
+	io_i64(x, &p->dev_mem, INT64_MIN, WZ_BYTES_MAX);
+}
+
+/* Does an effect of that kind, or none (0), go with the state of a task? */
+static bool flies_with(const struct task_record *t)
+{
+	switch (t->effect ? t->kind : 0) {
+	case 0:
+		return t->state != WZ_TASK_ASSUMED;
+	case WZ_EF_START:
+		return t->state != WZ_TASK_RUNNING;
+	case WZ_EF_STOP:
+		return t->state == WZ_TASK_STOPPING;
+	case WZ_EF_PREEMPT:
+		return t->state == WZ_TASK_STOPPING && t->warn;
+	case WZ_EF_SUSPEND:
+	case WZ_EF_RESUME:
+	case WZ_EF_CHECKPOINT:
+		return t->state != WZ_TASK_ASSUMED;
+	default:
+		return false;
+	}
+}
 
 static void io_task(struct io *x, struct task_record *t)
 {
@@ -355,23 +434,23 @@ static void io_task(struct io *x, struct task_record *t)
 	io_u32_max(x, &t->index, WZ_JOB_TASKS_MAX - 1);
 	io_u8_max(x, &t->state, WZ_TASK_STOPPING);
 	io_u8_max(x, &t->observed, 1);
-	io_u32(x, &t->place.node.v);
-	io_u64(x, &t->place.devices);
-	io_i64(x, &t->place.cpu, 0, WZ_CPU_MILLI_MAX);
-	io_i64(x, &t->place.mem, 0, WZ_BYTES_MAX);
-	io_i32(x, &t->place.dev_milli, 0, WZ_WHOLE);
-	io_i64(x, &t->place.dev_mem, INT64_MIN, WZ_BYTES_MAX);
+	io_place(x, &t->place);
 	io_u64(x, &t->effect);
 	if (t->effect) {
-		io_u8_max(x, &t->kind, WZ_EF_STOP);
+		io_u8_max(x, &t->kind, x->version >= 4 ? WZ_EF_CHECKPOINT : WZ_EF_STOP);
 		io_u64(x, &t->deadline_us);
 	}
+	if (x->version >= 4) {
+		io_u8_max(x, &t->warn, 1);
+		io_u8_max(x, &t->frozen, 1);
+		io_u64(x, &t->started_us);
+		io_u64(x, &t->checkpoint_us);
+		io_i64(x, &t->progress_milli, 0, INT64_MAX);
+	}
 	want(x, t->state >= WZ_TASK_ASSUMED, "a task that holds something has no state");
-	want(x,
-	        t->effect ? t->kind >= WZ_EF_START && (t->kind == WZ_EF_START || t->state == WZ_TASK_STOPPING) &&
-	                            t->state != WZ_TASK_RUNNING
-	                  : t->state != WZ_TASK_ASSUMED,
-	        "a task's effect does not go with its state");
+	want(x, (!t->warn || t->state == WZ_TASK_STOPPING) && (!t->frozen || t->state != WZ_TASK_ASSUMED),
+	        "a task is warned or frozen that cannot be");
+	want(x, flies_with(t), "a task's effect does not go with its state");
 	want(x, !t->observed || t->state == WZ_TASK_RUNNING, "observed work is not running");
 }
 
@@ -395,6 +474,104 @@ static void io_recut(struct io *x, struct recut_record *r)
 static struct wz_str name_of(const struct wz_core *c, uint32_t id)
 {
 	return id == WZ_ID_NONE ? WZ_STR("") : wz_strtab_get(&c->model.names, id);
+}
+
+static void write_constraints(struct io *x, const struct wz_core *c)
+{
+	const struct wz_between *b = &c->between;
+	uint32_t n = b->n_constraints;
+
+	io_u32(x, &n);
+	for (uint32_t i = 1; i < n; i++) {
+		struct wz_str text = name_of(c, b->text[i]);
+		io_str(x, &text);
+	}
+	n = b->n_labelsets;
+	io_u32(x, &n);
+	for (uint32_t i = 1; i < b->n_labelsets; i++) {
+		uint32_t pairs = b->labelset[i].n;
+		io_u32(x, &pairs);
+		for (uint32_t k = 0; k < 2 * pairs; k++) {
+			struct wz_str s = name_of(c, b->label[b->labelset[i].first + k]);
+			io_str(x, &s);
+		}
+	}
+	n = b->n_asked;
+	io_u32(x, &n);
+	for (uint32_t i = 1; i < b->n_asked; i++) {
+		struct wz_asked a = b->asked[i];
+		io_u32(x, &a.constraint);
+		io_u32(x, &a.labels);
+	}
+}
+
+static void io_set(struct io *x, struct wz_set *s)
+{
+	io_u32(x, &s->shape);
+	io_u32(x, &s->between);
+	io_u32_max(x, &s->min, WZ_JOB_TASKS_MAX);
+	io_u32_max(x, &s->max, WZ_JOB_TASKS_MAX);
+	io_u32_max(x, &s->slots, WZ_JOB_TASKS_MAX);
+	want(x, s->min >= 1 && s->min <= s->max && s->max <= s->slots, "a set's numbers are out of range");
+}
+
+static void io_gang(struct io *x, struct wz_gang *g)
+{
+	io_u8_max(x, &g->link, WZ_LINK_RACK);
+	io_u8_max(x, &g->link_preferred, 1);
+	io_u32(x, &g->constraint);
+	io_u32_max(x, &g->n_sets, WZ_JOB_SETS_MAX);
+	want(x, g->n_sets >= 1, "a gang has no sets");
+}
+
+static void write_gangs(struct io *x, const struct wz_core *c)
+{
+	uint32_t n = c->gangs.n;
+
+	io_u32(x, &n);
+	for (uint32_t i = 1; i < n; i++) {
+		struct wz_gang g = c->gangs.gang[i];
+		io_gang(x, &g);
+		for (uint32_t k = 0; k < g.n_sets; k++) {
+			struct wz_set s = c->gangs.set[g.first_set + k];
+			struct wz_str name = name_of(c, s.name);
+			io_str(x, &name);
+			io_set(x, &s);
+		}
+	}
+}
+
+static void io_budget(struct io *x, struct wz_ev_budget *b)
+{
+	io_str(x, &b->name);
+	io_str(x, &b->selector);
+	io_u32(x, &b->limit);
+	io_bool(x, &b->most);
+	io_bool(x, &b->percent);
+	io_u32(x, &b->expected);
+}
+
+static void write_budgets(struct io *x, const struct wz_core *c)
+{
+	const struct wz_between *b = &c->between;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < b->n_budgets; i++)
+		n += b->budget[i].name != WZ_NONE;
+	io_u32(x, &n);
+	for (uint32_t i = 0; i < b->n_budgets; i++) {
+		const struct wz_budget *k = &b->budget[i];
+		struct wz_ev_budget e;
+		if (k->name == WZ_NONE)
+			continue;
+		e = (struct wz_ev_budget){.name = name_of(c, k->name),
+		        .selector = name_of(c, k->selector_text),
+		        .limit = k->limit,
+		        .most = k->most,
+		        .percent = k->percent,
+		        .expected = k->expected};
+		io_budget(x, &e);
+	}
 }
 
 static void write_catalogue(struct io *x, const struct wz_core *c)
@@ -459,6 +636,7 @@ static void write_nodes(struct io *x, const struct wz_core *c)
 		        .max_tasks = n->max_tasks,
 		        .class_id = n->class_id,
 		        .n_labels = n->n_labels,
+		        .n_taints = n->n_taints,
 		        .n_dev = n->n_dev};
 		if (n->name) {
 			r.site = name_of(c, n->site);
@@ -468,6 +646,13 @@ static void write_nodes(struct io *x, const struct wz_core *c)
 		for (uint32_t k = 0; n->name && k < 2 * n->n_labels; k++) {
 			struct wz_str s = name_of(c, m->label[n->first_label + k]);
 			io_str(x, &s);
+		}
+		for (uint32_t k = 0; n->name && k < n->n_taints; k++) {
+			struct wz_node_taint t = m->taint[n->first_taint + k];
+			struct wz_str key = name_of(c, t.key), value = name_of(c, t.value);
+			io_str(x, &key);
+			io_str(x, &value);
+			io_u8_max(x, &t.effect, WZ_TAINT_NO_EXECUTE);
 		}
 		for (uint32_t k = 0; n->name && k < n->n_dev; k++) {
 			struct wz_device d = m->dev[n->first_dev + k];
@@ -537,25 +722,47 @@ static void write_queues(struct io *x, const struct wz_core *c)
 	}
 }
 
+/* A placed or done task is usually of the job's attempt, another of none yet. */
+static uint32_t usual_attempt(const struct wz_job *j, const struct wz_task *t)
+{
+	return t->state == WZ_TASK_NONE ? 0 : j->attempt;
+}
+
 static void write_jobs(struct io *x, const struct wz_core *c, const uint32_t *slot, uint32_t n)
 {
 	io_u32(x, &n);
 	for (uint32_t i = 0; i < n; i++) {
 		struct wz_job j = c->jobs.job[slot[i]];
-		uint32_t limit = wz_inflight_find(c, WZ_LIMIT_ID(&j));
+		uint32_t limit = wz_inflight_find(c, WZ_LIMIT_ID(&j)),
+		         repair = wz_inflight_find(c, WZ_REPAIR_ID(&j));
 		struct job_record r = {.user = name_of(c, j.user),
 		        .queue = name_of(c, j.queue),
 		        .n_done = j.done,
 		        .leaf = j.account == WZ_ID_NONE ? 0 : 1 + c->queues.acc[j.account].queue,
-		        .limited = limit != WZ_ID_NONE};
+		        .limited = limit != WZ_ID_NONE,
+		        .repairing = repair != WZ_ID_NONE};
+		for (uint32_t t = 0; t < j.n_tasks; t++) {
+			const struct wz_task *k = &c->jobs.task[j.first_task + t];
+			r.n_again += k->attempt != usual_attempt(&j, k);
+		}
+		if (r.repairing)
+			r.repair_due = c->inflight.f[repair].deadline_us;
 		if (r.limited)
 			r.limit_due = c->inflight.f[limit].deadline_us;
 		if (j.state == WZ_JOB_WAITING)
 			r.reason = c->order.cls[j.class_id].reason;
 		io_job(x, &j, &r);
-		for (uint32_t t = 0; j.done && t < j.tasks_max; t++)
+		for (uint32_t t = 0; j.done && t < j.n_tasks; t++)
 			if (c->jobs.task[j.first_task + t].state == WZ_TASK_DONE)
 				io_u32(x, &t);
+		for (uint32_t t = 0; r.n_again && t < j.n_tasks; t++) {
+			const struct wz_task *k = &c->jobs.task[j.first_task + t];
+			uint32_t attempt = k->attempt;
+			if (attempt == usual_attempt(&j, k))
+				continue;
+			io_u32(x, &t);
+			io_u32(x, &attempt);
+		}
 	}
 }
 
@@ -567,6 +774,11 @@ static void write_task(struct io *x, const struct wz_core *c, const uint32_t *po
 	        .index = task - c->jobs.job[t->job].first_task,
 	        .state = t->state,
 	        .observed = t->observed,
+	        .warn = t->warn,
+	        .frozen = t->frozen,
+	        .started_us = t->started_us,
+	        .checkpoint_us = t->checkpoint_us,
+	        .progress_milli = t->progress_milli,
 	        .place = {.node = {t->node},
 	                .devices = t->devices,
 	                .cpu = t->cpu,
@@ -584,7 +796,7 @@ static void write_task(struct io *x, const struct wz_core *c, const uint32_t *po
 
 static void write_tasks(struct io *x, const struct wz_core *c, const uint32_t *position)
 {
-	uint32_t n = (uint32_t)c->jobs.live_tasks, n_stop = c->n_stop;
+	uint32_t n = (uint32_t)c->jobs.live_tasks, n_wanted = c->n_wanted;
 
 	io_u32(x, &n);
 	for (uint32_t i = 0; i < c->model.n_nodes; i++) {
@@ -595,10 +807,10 @@ static void write_tasks(struct io *x, const struct wz_core *c, const uint32_t *p
 		for (uint32_t t = tail; t != WZ_ID_NONE; t = c->jobs.task[t].prev)
 			write_task(x, c, position, t);
 	}
-	io_u32(x, &n_stop);
-	for (uint32_t i = 0; i < n_stop; i++) {
-		uint32_t slot = c->jobs.task[c->stop_wanted[i]].job, job = position[slot],
-		         index = c->stop_wanted[i] - c->jobs.job[slot].first_task;
+	io_u32(x, &n_wanted);
+	for (uint32_t i = 0; i < n_wanted; i++) {
+		uint32_t slot = c->jobs.task[c->wanted[i]].job, job = position[slot],
+		         index = c->wanted[i] - c->jobs.job[slot].first_task;
 		io_u32(x, &job);
 		io_u32(x, &index);
 	}
@@ -613,6 +825,54 @@ static void write_recuts(struct io *x, const struct wz_core *c)
 		struct recut_record r = {.r = c->recut[i]};
 		r.deadline_us = c->inflight.f[wz_inflight_find(c, r.r.effect)].deadline_us;
 		io_recut(x, &r);
+	}
+}
+
+static void write_params(struct io *x, const struct wz_core *c)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < WZ_PARAM_COUNT_; i++)
+		n += c->param[i] != wz_params[i].usual;
+	io_u32(x, &n);
+	for (uint32_t i = 0; i < WZ_PARAM_COUNT_; i++) {
+		struct wz_str name = wz_str(wz_params[i].name);
+		int64_t value = c->param[i];
+		if (value == wz_params[i].usual)
+			continue;
+		io_str(x, &name);
+		io_i64(x, &value, INT64_MIN, INT64_MAX);
+	}
+}
+
+struct hold_record {
+	uint64_t id, deadline_us;
+	uint32_t job, task;
+	struct wz_place place;
+};
+
+static void io_hold(struct io *x, struct hold_record *h)
+{
+	io_u64(x, &h->id);
+	io_u64(x, &h->deadline_us);
+	io_u32(x, &h->job); /* position among the jobs */
+	io_u32_max(x, &h->task, WZ_JOB_TASKS_MAX - 1);
+	io_place(x, &h->place);
+}
+
+static void write_holds(struct io *x, const struct wz_core *c, const uint32_t *position)
+{
+	uint32_t n = c->holds.n;
+
+	io_u32(x, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct wz_hold *h = &c->holds.h[i];
+		struct hold_record r = {.id = h->id,
+		        .deadline_us = c->inflight.f[wz_inflight_find(c, h->id)].deadline_us,
+		        .job = position[h->job],
+		        .task = h->task,
+		        .place = h->place};
+		io_hold(x, &r);
 	}
 }
 
@@ -688,12 +948,17 @@ int wz_core_export(const struct wz_core *c, struct wz_buf *b, struct wz_err *err
 	wz_buf_addz(b, MAGIC);
 	io_u64(&x, &version);
 	io_head(&x, &h);
+	write_params(&x, c);
 	write_catalogue(&x, c);
+	write_constraints(&x, c);
 	write_demand(&x, c);
+	write_gangs(&x, c);
+	write_budgets(&x, c);
 	write_nodes(&x, c);
 	write_queues(&x, c);
 	write_jobs(&x, c, slot, n);
 	write_tasks(&x, c, slot + c->jobs.n);
+	write_holds(&x, c, slot + c->jobs.n);
 	write_recuts(&x, c);
 	io_str(&x, &policy);
 	io_u64(&x, &rules);
@@ -775,6 +1040,133 @@ static void translate(const struct import *m, struct wz_model_set *set)
 	*set = r;
 }
 
+/* A refusal of a registration is one of memory or limits, or the bytes are wrong. */
+static void note(struct import *m, int r, const char *what)
+{
+	if (r == -ENOMEM || r == -E2BIG)
+		m->r = r;
+	else if (r < 0)
+		fail(&m->x, what);
+}
+
+static void read_labelset(struct import *m, uint32_t at)
+{
+	struct wz_label label[WZ_JOB_LABELS_MAX];
+	uint32_t n = 0, id = 0;
+
+	io_count(&m->x, &n, WZ_JOB_LABELS_MAX, 2);
+	for (uint32_t i = 0; ok(m) && i < n; i++) {
+		io_str(&m->x, &label[i].key);
+		io_str(&m->x, &label[i].value);
+	}
+	if (!ok(m))
+		return;
+	note(m, wz_labels_register(m->c, n, label, &id, NULL), "labels of a task are out of range");
+	want(&m->x, id == at, "labels are there twice");
+}
+
+static void read_constraints(struct import *m)
+{
+	uint32_t n = 0, id = 0;
+
+	if (m->x.version < 5)
+		return;
+	io_count(&m->x, &n, WZ_CONSTRAINTS_MAX, 1);
+	for (uint32_t i = 1; ok(m) && i < n; i++) {
+		struct wz_str text = {0};
+		io_str(&m->x, &text);
+		if (ok(m))
+			note(m, wz_constraint_register(m->c, text, &id, NULL), "a constraint cannot be read");
+		want(&m->x, id == i, "a constraint is there twice");
+	}
+	io_count(&m->x, &n, WZ_LABELSETS_MAX, 1);
+	for (uint32_t i = 1; ok(m) && i < n; i++)
+		read_labelset(m, i);
+	io_count(&m->x, &n, UINT32_MAX / 2, 2);
+	for (uint32_t i = 1; ok(m) && i < n; i++) {
+		struct wz_asked a = {0};
+		io_u32(&m->x, &a.constraint);
+		io_u32(&m->x, &a.labels);
+		want(&m->x, a.constraint < m->c->between.n_constraints && a.labels < m->c->between.n_labelsets,
+		        "a constraint or labels are not there");
+		if (ok(m))
+			note(m, wz_asked_register(m->c, a.constraint, a.labels, &id), "");
+		want(&m->x, id == i, "a constraint with labels is there twice");
+	}
+}
+
+static void read_gangs(struct import *m)
+{
+	uint32_t n = 0, id = 0;
+
+	if (m->x.version < 5)
+		return;
+	io_count(&m->x, &n, WZ_GANGS_MAX, 4);
+	for (uint32_t i = 1; ok(m) && i < n; i++) {
+		struct wz_gang g = {0};
+		struct wz_set set[WZ_JOB_SETS_MAX];
+		uint64_t tasks = 0;
+		io_gang(&m->x, &g);
+		want(&m->x, g.constraint < m->c->between.n_constraints, "a gang's constraint is not there");
+		for (uint32_t k = 0; ok(m) && k < g.n_sets; k++) {
+			struct wz_str name = {0};
+			memset(&set[k], 0, sizeof(set[k]));
+			io_str(&m->x, &name);
+			io_set(&m->x, &set[k]);
+			want(&m->x, set[k].shape < m->c->shapes.n && set[k].between < m->c->between.n_asked,
+			        "a set's shape is not there");
+			tasks += set[k].slots;
+			want(&m->x, name.len && tasks <= WZ_JOB_TASKS_MAX,
+			        "a set has no name, or a gang too many tasks");
+			if (ok(m))
+				m->r = wz_strtab_add(&m->c->model.names, name, &set[k].name);
+		}
+		if (ok(m))
+			m->r = wz_gang_intern(m->c, &g, set, g.n_sets, &id);
+		want(&m->x, id == i, "a gang is there twice");
+	}
+}
+
+static void read_budgets(struct import *m)
+{
+	uint32_t n = 0;
+
+	if (m->x.version < 5)
+		return;
+	io_count(&m->x, &n, WZ_BUDGETS_MAX, 6);
+	for (uint32_t i = 0; ok(m) && i < n; i++) {
+		struct wz_ev_budget e = {.limit = 0};
+		io_budget(&m->x, &e);
+		if (ok(m))
+			note(m, wz_budget_set(m->c, &e, NULL), "a disruption budget is out of range");
+	}
+}
+
+/* What is derived of a shape, and of one with a constraint the same without it, which must have come before. */
+static int local_shape(struct import *m, struct wz_shape *s)
+{
+	const struct wz_between *b = &m->c->between;
+	struct wz_shape plain = *s;
+	uint32_t before = m->c->shapes.n;
+	wz_shape_id id;
+	int r;
+
+	want(&m->x, s->local < b->n_constraints && (!s->local || b->constraint[s->local].local),
+	        "a shape's constraint is not there");
+	if (!ok(m) || !s->local) {
+		s->special = wz_shape_special(s);
+		return 0;
+	}
+	plain.local = 0;
+	plain.special = wz_shape_special(&plain);
+	r = wz_shape_intern(m->c, &plain, &id);
+	want(&m->x, r < 0 || id.v < before, "a shape with a constraint comes before the one without");
+	s->plain = r < 0 ? 0 : id.v;
+	s->local_hash = b->text_hash[s->local];
+	s->special = wz_shape_special(s);
+	return r;
+}
+
 static void read_shapes(struct import *m)
 {
 	uint32_t n = 0;
@@ -789,7 +1181,9 @@ static void read_shapes(struct import *m)
 			return;
 		translate(m, &s.allowed);
 		translate(m, &s.first);
-		s.special = wz_shape_special(&s);
+		m->r = local_shape(m, &s);
+		if (!ok(m))
+			return;
 		m->r = wz_shape_intern(m->c, &s, &id);
 		if (m->r == 0 && id.v != i)
 			fail(&m->x, "a shape is there twice");
@@ -846,6 +1240,7 @@ static void read_node(struct import *m, uint32_t id, uint32_t n_classes)
 	struct wz_device dev[WZ_NODE_DEVICES_MAX];
 	struct wz_device_facts facts[WZ_NODE_DEVICES_MAX];
 	struct wz_label label[WZ_NODE_LABELS_MAX];
+	struct wz_taint taint[WZ_NODE_TAINTS_MAX];
 	struct wz_ev_node e;
 	struct wz_node *n;
 	int rc;
@@ -854,6 +1249,11 @@ static void read_node(struct import *m, uint32_t id, uint32_t n_classes)
 	if (!ok(m) || r.name.len == 0)
 		return;
 	read_labels(m, label, r.n_labels);
+	for (uint32_t i = 0; i < r.n_taints; i++) {
+		io_str(&m->x, &taint[i].key);
+		io_str(&m->x, &taint[i].value);
+		io_u8_max(&m->x, &taint[i].effect, WZ_TAINT_NO_EXECUTE);
+	}
 	memset(dev, 0, sizeof(dev));
 	for (uint32_t i = 0; i < r.n_dev; i++) {
 		io_device(&m->x, &dev[i]);
@@ -882,8 +1282,12 @@ static void read_node(struct import *m, uint32_t id, uint32_t n_classes)
 	        .n_devices = r.n_dev,
 	        .device = facts,
 	        .n_labels = r.n_labels,
-	        .label = label};
-	rc = wz_model_node_join(s, &m->c->catalogue, &e, NULL);
+	        .label = label,
+	        .n_taints = r.n_taints,
+	        .taint = taint};
+	rc = wz_between_reserve_node(m->c, &e);
+	if (rc == 0)
+		rc = wz_model_node_join(s, &m->c->catalogue, &e, NULL);
 	if (rc == -ENOMEM)
 		m->r = rc;
 	else if (rc < 0)
@@ -903,7 +1307,8 @@ static void read_node(struct import *m, uint32_t id, uint32_t n_classes)
 	}
 	if (!(r.flags & WZ_NODE_PRESENT))
 		wz_model_node_left(s, id);
-	n->flags = (uint8_t)(r.flags | (n->flags & WZ_NODE_MEM_KNOWN));
+	n->flags = (uint8_t)(r.flags | (n->flags & (WZ_NODE_MEM_KNOWN | WZ_NODE_TAINTED)));
+	wz_between_node_in(m->c, id);
 }
 
 static void read_nodes(struct import *m)
@@ -1030,6 +1435,20 @@ static void read_queues(struct import *m)
 	}
 }
 
+/* Attempts of tasks that are not the usual ones; those are set when the placed tasks are known. */
+static void read_attempts(struct import *m, const struct wz_job *j, uint32_t n)
+{
+	for (uint32_t i = 0, next = 0; ok(m) && i < n; i++) {
+		uint32_t t = 0, attempt = 0;
+		io_u32(&m->x, &t);
+		io_u32(&m->x, &attempt);
+		want(&m->x, t >= next && t < j->n_tasks && attempt >= j->attempt, "attempts are not in order");
+		next = t + 1;
+		if (ok(m))
+			m->c->jobs.task[j->first_task + t].attempt = attempt;
+	}
+}
+
 /* Everything of a job but its tasks; jobs come in submit order, so their slots are their positions. */
 static void read_job(struct import *m, uint32_t at, uint64_t *last_seq)
 {
@@ -1043,7 +1462,15 @@ static void read_job(struct import *m, uint32_t at, uint64_t *last_seq)
 	want(&m->x, r.shape < c->shapes.n, "a job's shape is not there");
 	want(&m->x, r.seq > *last_seq && r.seq <= c->jobs.next_seq, "jobs are not in submit order");
 	want(&m->x, wz_jobs_find(c, r.number) == WZ_ID_NONE, "a job is there twice");
-	want(&m->x, r.state >= WZ_JOB_STARTING || extra.n_done == 0, "a waiting job has done tasks");
+	want(&m->x, r.state >= WZ_JOB_STARTING || (extra.n_done == 0 && extra.n_again == 0),
+	        "a waiting job has done tasks");
+	want(&m->x, r.between < c->between.n_asked && r.gang < c->gangs.n,
+	        "a job's constraint or gang is not there");
+	want(&m->x,
+	        !ok(m) || !r.gang ||
+	                (r.n_tasks == c->gangs.gang[r.gang].slots && r.tasks_min == c->gangs.gang[r.gang].min &&
+	                        r.tasks_max == c->gangs.gang[r.gang].max),
+	        "a job's numbers are not those of its gang");
 	want(&m->x, extra.leaf <= c->queues.n && (extra.leaf == 0 || c->queues.q[extra.leaf - 1].n_children == 0),
 	        "a job's queue is not there, or not a leaf");
 	if (!ok(m))
@@ -1055,13 +1482,21 @@ static void read_job(struct import *m, uint32_t at, uint64_t *last_seq)
 		m->r = wz_account_make(
 		        c, extra.leaf - 1, r.user == WZ_ID_NONE ? WZ_USER_NOBODY : r.user, &r.account);
 	if (m->r == 0)
-		m->r = wz_order_class(c, r.shape, r.tasks_min, r.tasks_max, r.priority, r.account, &class_id);
+		m->r = wz_order_class(c,
+		        &(struct wz_class){.shape = r.shape,
+		                .between = r.between,
+		                .gang = r.gang,
+		                .tasks_min = r.tasks_min,
+		                .tasks_max = r.tasks_max,
+		                .priority = r.priority,
+		                .account = r.account},
+		        &class_id);
 	if (m->r == 0)
 		m->r = intern(c, extra.queue, &r.queue);
 	if (m->r == 0)
-		m->r = wz_job_reserve(c, r.tasks_max);
+		m->r = wz_job_reserve(c, r.n_tasks);
 	if (m->r == 0)
-		m->r = wz_jobs_add(c, r.number, r.tasks_max, &slot);
+		m->r = wz_jobs_add(c, r.number, r.n_tasks, &slot);
 	if (m->r < 0)
 		return;
 	wz_check(slot == at);
@@ -1070,18 +1505,23 @@ static void read_job(struct import *m, uint32_t at, uint64_t *last_seq)
 	r.task_order = j->task_order;
 	r.used = 1;
 	r.class_id = class_id;
-	r.next = r.prev = WZ_ID_NONE;
+	r.next = r.prev = r.attention_at = WZ_ID_NONE;
 	r.done = extra.n_done;
 	*j = r;
 	for (uint32_t i = 0; ok(m) && i < extra.n_done; i++) {
 		uint32_t t = 0;
 		io_u32(&m->x, &t);
-		want(&m->x, t >= next && t < j->tasks_max, "done tasks are not in order");
+		want(&m->x, t >= next && t < j->n_tasks, "done tasks are not in order");
 		next = t + 1;
 		if (ok(m))
 			c->jobs.task[j->first_task + t].state = WZ_TASK_DONE;
 	}
-	if (ok(m) && j->state == WZ_JOB_WAITING) {
+	wz_job_expect(c, slot, 1);
+	read_attempts(m, j, extra.n_again);
+	if (ok(m) && j->backoff) {
+		c->n_backoff++;
+		m->r = wz_inflight_add(c, WZ_BACKOFF_ID(j), WZ_FLIGHT_BACKOFF, j->first_task, j->not_before_us);
+	} else if (ok(m) && j->state == WZ_JOB_WAITING) {
 		wz_order_add(c, slot);
 		want(&m->x, c->order.cls[class_id].n == 1 || c->order.cls[class_id].reason == extra.reason,
 		        "jobs of one class have two reasons");
@@ -1090,6 +1530,8 @@ static void read_job(struct import *m, uint32_t at, uint64_t *last_seq)
 	}
 	if (ok(m) && extra.limited)
 		m->r = wz_inflight_add(c, WZ_LIMIT_ID(j), WZ_FLIGHT_TIME_LIMIT, j->first_task, extra.limit_due);
+	if (ok(m) && extra.repairing)
+		m->r = wz_inflight_add(c, WZ_REPAIR_ID(j), WZ_FLIGHT_REPAIR, j->first_task, extra.repair_due);
 }
 
 static void read_task(struct import *m)
@@ -1101,7 +1543,7 @@ static void read_task(struct import *m)
 	uint32_t task;
 
 	io_task(&m->x, &r);
-	want(&m->x, r.job < m->n_jobs && r.index < c->jobs.job[r.job].tasks_max, "a task's job is not there");
+	want(&m->x, r.job < m->n_jobs && r.index < c->jobs.job[r.job].n_tasks, "a task's job is not there");
 	want(&m->x, r.place.node.v < c->model.n_nodes && c->model.node[r.place.node.v].name,
 	        "a task's node is not there");
 	if (!ok(m))
@@ -1123,42 +1565,98 @@ static void read_task(struct import *m)
 	c->jobs.task[task].state = r.state;
 	c->jobs.task[task].observed = r.observed;
 	c->jobs.task[task].effect = r.effect;
+	c->jobs.task[task].warn = r.warn;
+	c->jobs.task[task].frozen = r.frozen;
+	c->jobs.task[task].started_us = r.started_us;
+	c->jobs.task[task].checkpoint_us = r.checkpoint_us;
+	c->jobs.task[task].progress_milli = r.progress_milli;
 	wz_ledger_take(c, task, &r.place);
 	j->placed++;
+	j->stopping += r.state == WZ_TASK_STOPPING;
 	j->running += r.state == WZ_TASK_RUNNING;
 }
 
-/* Every stopping task has its stop in flight, or it is wanted: once. */
-static void read_stops(struct import *m)
+/* Tasks that need an effect, in the order in which it will be proposed: each once. */
+static void read_wanted(struct import *m)
 {
 	struct wz_core *c = m->c;
 	uint32_t n = 0, open = 0;
 
-	for (uint32_t i = 0; i < c->jobs.n_tasks; i++) {
-		const struct wz_task *t = &c->jobs.task[i];
-		uint32_t f = t->effect ? wz_inflight_find(c, t->effect) : WZ_ID_NONE;
-		open += t->state == WZ_TASK_STOPPING && (f == WZ_ID_NONE || c->inflight.f[f].kind == WZ_EF_START);
-	}
+	for (uint32_t i = 0; i < m->n_jobs; i++)
+		for (uint32_t t = 0; t < c->jobs.job[i].tasks_max; t++)
+			open += wz_task_wants(c, c->jobs.job[i].first_task + t) != 0;
 	io_count(&m->x, &n, open, 2);
 	want(&m->x, n == open, "a stop is neither wanted nor in flight");
 	for (uint32_t i = 0; ok(m) && i < n; i++) {
-		uint32_t job = 0, index = 0, task, f;
+		uint32_t job = 0, index = 0, task;
 		io_u32(&m->x, &job);
 		io_u32(&m->x, &index);
-		want(&m->x, job < m->n_jobs && index < c->jobs.job[job].tasks_max, "a stop's task is not there");
+		want(&m->x, job < m->n_jobs && index < c->jobs.job[job].n_tasks, "a stop's task is not there");
 		if (!ok(m))
 			return;
 		task = c->jobs.job[job].first_task + index;
-		f = c->jobs.task[task].effect ? wz_inflight_find(c, c->jobs.task[task].effect) : WZ_ID_NONE;
+		want(&m->x, wz_task_wants(c, task) && !c->jobs.task[task].want_at, "a stop is wanted twice");
+		if (ok(m))
+			wz_task_rehash(c, task); /* and lists it */
+	}
+}
+
+static void read_holds(struct import *m)
+{
+	struct wz_core *c = m->c;
+	uint32_t n = 0;
+
+	if (m->x.version < 4)
+		return;
+	io_count(&m->x, &n, WZ_HOLDS_MAX, 10);
+	for (uint32_t i = 0; ok(m) && i < n; i++) {
+		struct hold_record h = {0};
+		const struct wz_job *j;
+		io_hold(&m->x, &h);
+		want(&m->x, h.job < m->n_jobs && h.task < c->jobs.job[h.job].tasks_max,
+		        "a hold's job is not there");
 		want(&m->x,
-		        c->jobs.task[task].state == WZ_TASK_STOPPING && c->jobs.task[task].hash == 0 &&
-		                (f == WZ_ID_NONE || c->inflight.f[f].kind == WZ_EF_START),
-		        "a stop is wanted twice");
+		        h.id < c->next_effect && wz_inflight_find(c, h.id) == WZ_ID_NONE &&
+		                (c->holds.n == 0 || c->holds.h[c->holds.n - 1].id < h.id),
+		        "a hold was never issued, or is there twice");
+		want(&m->x, h.place.node.v < c->model.n_nodes && c->model.node[h.place.node.v].name,
+		        "a hold's node is not there");
 		if (!ok(m))
 			return;
-		wz_check(c->n_stop < c->stop_cap);
-		c->stop_wanted[c->n_stop++] = task;
-		wz_task_rehash(c, task); /* and marks it */
+		j = &c->jobs.job[h.job];
+		want(&m->x,
+		        j->state == WZ_JOB_WAITING || j->state == WZ_JOB_STARTING ||
+		                (j->state == WZ_JOB_ENDING && j->requeue),
+		        "room is held for a job that will not start");
+		want(&m->x, wz_hold_find(c, h.job, h.task) == WZ_ID_NONE && wz_hold_claims(c, &h.place),
+		        "held room is not to be had");
+		if (ok(m))
+			m->r = wz_hold_reserve(c);
+		if (ok(m))
+			m->r = wz_inflight_add(c, h.id, WZ_EF_HOLD, j->first_task, h.deadline_us);
+		if (ok(m))
+			wz_hold_add(c, h.id, h.job, h.task, &h.place);
+	}
+}
+
+static void read_params(struct import *m)
+{
+	uint32_t n = 0;
+
+	if (m->x.version < 4)
+		return;
+	io_count(&m->x, &n, WZ_PARAM_COUNT_, 2);
+	for (uint32_t i = 0; ok(m) && i < n; i++) {
+		struct wz_str name = {0};
+		int64_t value = 0;
+		int r;
+		io_str(&m->x, &name);
+		io_i64(&m->x, &value, INT64_MIN, INT64_MAX);
+		if (!ok(m))
+			return;
+		r = wz_param_set(m->c, name, value, NULL);
+		if (r < 0)
+			fail(&m->x, "a parameter is not known or out of range");
 	}
 }
 
@@ -1187,12 +1685,20 @@ static void read_jobs(struct import *m)
 		if (c->model.node[i].name)
 			wz_ledger_observe(c, i);
 	if (ok(m))
-		read_stops(m);
+		read_wanted(m);
 	if (ok(m))
 		wz_queues_recount(c);
+	if (ok(m))
+		read_holds(m);
 	for (uint32_t i = 0; ok(m) && i < m->n_jobs; i++) {
-		for (uint32_t t = 0; t < c->jobs.job[i].tasks_max; t++)
-			wz_task_rehash(c, c->jobs.job[i].first_task + t);
+		struct wz_job *j = &c->jobs.job[i];
+		for (uint32_t t = j->first_task; t < j->first_task + j->n_tasks; t++) {
+			if (c->jobs.task[t].state != WZ_TASK_NONE && !c->jobs.task[t].attempt)
+				c->jobs.task[t].attempt = j->attempt;
+			wz_task_rehash(c, t);
+		}
+		if (m->x.version < 5)
+			j->told = wz_job_live(j);
 		wz_job_rehash(c, i);
 	}
 }
@@ -1300,9 +1806,17 @@ static void read_all(struct import *m, const struct wz_core_options *o)
 	c->pause.step = h.pause_step;
 	c->pause.seq = h.pause_seq;
 	c->pause.priority = h.pause_priority;
-	read_catalogue(m);
+	read_params(m);
+	if (ok(m))
+		read_catalogue(m);
+	if (ok(m))
+		read_constraints(m);
 	if (ok(m))
 		read_demand(m);
+	if (ok(m))
+		read_gangs(m);
+	if (ok(m))
+		read_budgets(m);
 	if (ok(m))
 		read_nodes(m);
 	if (ok(m))
@@ -1392,15 +1906,15 @@ uint32_t wz_core_flights(const struct wz_core *c, struct wz_flight_info *ret, ui
 	for (uint32_t i = 0; i < c->inflight.n_heap; i++) {
 		const struct wz_flight *f = &c->inflight.f[c->inflight.heap[i]];
 		const struct wz_job *j = f->task == WZ_ID_NONE ? NULL : &c->jobs.job[c->jobs.task[f->task].job];
-		if (f->kind == WZ_FLIGHT_TIME_LIMIT)
-			continue;
+		if ((f->id & WZ_LIMIT_ID_BIT) || f->kind == WZ_EF_HOLD)
+			continue; /* deadlines of the core's own */
 		if (n < max)
 			ret[n] = (struct wz_flight_info){.effect = f->id,
 			        .deadline_us = f->deadline_us,
 			        .job = j ? j->number : 0, /* the cut of a card is nobody's */
 			        .kind = f->kind,
 			        .task = j ? f->task - j->first_task : 0,
-			        .attempt = j ? j->attempt : 0};
+			        .attempt = j ? c->jobs.task[f->task].attempt : 0};
 		n++;
 	}
 	kept = n < max ? n : max;

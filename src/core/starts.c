@@ -5,9 +5,11 @@
  *	likely	the same plan for each of some draws of the future; with n = 10k - 1 draws, the k-th and the (n + 1 - k)-th
  *		start hold the next draw between them with probability (n + 1 - 2k) / (n + 1) = 80 %
  *
- * A run time is drawn from its predicted quantiles (p50, p80, p95), joined by straight lines and mirrored below the
- * median as a log-normal's are, given that it has run as long as it has; without a prediction evenly up to the limit;
- * without either, from a tail in which half of what ran as long runs twice as long. What arrives later is not drawn.
+ * A run time is drawn from its predicted quantiles (p50, p80, p95), joined and mirrored below the median as a
+ * log-normal's are, given that it has run as long as it has; without a prediction evenly up to the limit;
+ * without either, from a tail in which half of what ran as long runs twice as long. What arrives later is not drawn; but a job
+ * that needs more than one device waits for the nodes that the first plan keeps for it, since what ends elsewhere is given
+ * away again.
  *
  * Nothing here is state: it is asked beside the step, and decides nothing. */
 #include "core/core_int.h"
@@ -44,21 +46,37 @@ struct knot {
 	uint64_t p, us;
 };
 
-/* 0 knots: nothing is known but a limit of `max`, or not even that. */
-static unsigned knots_of(const struct wz_job *j, struct knot k[7])
+/* sqrt(a b) for a <= b <= 100 a or so: Newton's steps from the mean; further apart, too large by a little. */
+static uint64_t middle(uint64_t a, uint64_t b)
+{
+	uint64_t x = a / 2 + b / 2;
+
+	for (unsigned i = 0; i < 4 && x; i++)
+		x = (x + wz_umuldiv(a, b, x)) / 2;
+	return x;
+}
+
+/* 0 knots: nothing is known but a limit, or not even that. Between the quantiles that are told their geometric means, at the
+ * probabilities that they have in a log-normal distribution: a straight line over the whole would be too high. */
+static unsigned knots_of(const struct wz_job *j, struct knot k[11])
 {
 	const uint64_t *q = j->predict;
+	uint64_t p20 = q[2] ? wz_umuldiv(q[0], q[0], q[1]) : 0, p5 = q[2] ? wz_umuldiv(q[0], q[0], q[2]) : 0;
 
 	if (q[2] == 0)
 		return 0;
-	k[0] = (struct knot){0, wz_umuldiv(wz_umuldiv(q[0], q[0], q[2]), q[0], q[2])};
-	k[1] = (struct knot){ONE / 20, wz_umuldiv(q[0], q[0], q[2])};
-	k[2] = (struct knot){ONE / 5, wz_umuldiv(q[0], q[0], q[1])};
-	k[3] = (struct knot){ONE / 2, q[0]};
-	k[4] = (struct knot){ONE / 5 * 4, q[1]};
-	k[5] = (struct knot){ONE / 20 * 19, q[2]};
-	k[6] = (struct knot){ONE, wz_umuldiv(q[2], q[2], q[1])};
-	return 7;
+	k[0] = (struct knot){0, wz_umuldiv(p5, p5, p20 ? p20 : 1)};
+	k[1] = (struct knot){ONE / 20, p5};
+	k[2] = (struct knot){ONE * 107 / 1000, middle(p5, p20)};
+	k[3] = (struct knot){ONE / 5, p20};
+	k[4] = (struct knot){ONE * 337 / 1000, middle(p20, q[0])};
+	k[5] = (struct knot){ONE / 2, q[0]};
+	k[6] = (struct knot){ONE * 663 / 1000, middle(q[0], q[1])};
+	k[7] = (struct knot){ONE / 5 * 4, q[1]};
+	k[8] = (struct knot){ONE * 893 / 1000, middle(q[1], q[2])};
+	k[9] = (struct knot){ONE / 20 * 19, q[2]};
+	k[10] = (struct knot){ONE, wz_umuldiv(q[2], q[2], q[1])};
+	return 11;
 }
 
 static uint64_t between(uint64_t x, uint64_t x0, uint64_t x1, uint64_t y0, uint64_t y1)
@@ -88,7 +106,7 @@ static uint64_t probability_of(const struct knot *k, unsigned n, uint64_t us)
 static uint64_t draw(const struct wz_job *j, uint64_t ran, uint64_t u)
 {
 	uint64_t limit = j->time_limit_us ? j->time_limit_us : UINT64_MAX, us, p;
-	struct knot k[7];
+	struct knot k[11];
 	unsigned n = knots_of(j, k);
 
 	if (n) {
@@ -152,21 +170,51 @@ static uint32_t in_order(struct wz_core *c, uint32_t *slot, uint32_t max)
 	return n;
 }
 
-/* One future: the starts of the jobs into start[]. */
-static int plan_once(struct wz_core *c, struct future_ctx *x, const uint32_t *slot, uint32_t n, uint64_t *start)
+/* The nodes that the plan by limits keeps for each job: promises in the order of the jobs. */
+struct kept {
+	struct wz_promise *p;
+	uint32_t n, cap;
+};
+
+static bool of_many(const struct wz_core *c, const struct wz_job *j)
 {
-	int r = wz_gate_begin(c);
+	const struct wz_shape *s = &c->shapes.shape[j->shape];
+
+	return s->count > 1 || s->cu_milli || s->dev_mem_total;
+}
+
+/* One future: the starts of the jobs into start[]. */
+static int plan_once(struct wz_core *c, struct future_ctx *x, const uint32_t *slot, uint32_t n,
+        const struct kept *kept, uint64_t *start)
+{
+	uint32_t at = 0;
+	int r = wz_gate_begin(c, true);
 
 	if (r == 0)
 		r = wz_future_begin(c, x->sample ? end_drawn : end_by_limit, x);
 	for (uint32_t i = 0; r == 0 && i < n; i++) {
 		const struct wz_job *j = &c->jobs.job[slot[i]];
+		struct wz_ask ask = {.slot = slot[i],
+		        .promise = true,
+		        .length_us = x->sample ? draw(j, 0, uniform(c, j, x->sample)) : wz_job_length(c, slot[i])};
 		struct wz_blocker b;
-		uint64_t length = x->sample ? draw(j, 0, uniform(c, j, x->sample)) : wz_job_length(c, slot[i]);
 		start[i] = UINT64_MAX; /* what holds back a job by rule is not planned */
+		while (at < kept->n && kept->p[at].slot == slot[i])
+			at++, ask.n_only++;
+		if (ask.n_only && of_many(c, j))
+			ask.only = &kept->p[at - ask.n_only];
 		if (j->account == WZ_ID_NONE || !wz_quota_quick(c, slot[i], &b))
-			r = wz_future_plan(c, slot[i], length, true, &start[i]);
+			r = wz_future_plan(c, &ask, &start[i]);
 	}
+	return r;
+}
+
+static int keep_plan(const struct wz_core *c, struct kept *k)
+{
+	int r = wz_grow(&c->mem, &k->p, &k->cap, c->future.n_p, sizeof(*k->p));
+
+	for (; r == 0 && k->n < c->future.n_p; k->n++)
+		k->p[k->n] = c->future.p[k->n];
 	return r;
 }
 
@@ -227,6 +275,7 @@ int wz_core_plan_starts(struct wz_core *c, const struct wz_starts_options *o, st
 	uint32_t samples = o->samples >= 9 && o->samples <= SAMPLES_MAX ? (o->samples + 1) / 10 * 10 - 1 : 19;
 	uint64_t work = o->work ? o->work : 1ULL << 26, unit;
 	struct future_ctx x = {.c = c};
+	struct kept kept = {0};
 	size_t size = max * sizeof(uint32_t) + (samples + 1ull) * max * sizeof(uint64_t);
 	uint64_t *start = wz_mem_alloc(&c->mem, size);
 	uint32_t *slot = (uint32_t *)(start + (samples + 1ull) * max);
@@ -234,11 +283,13 @@ int wz_core_plan_starts(struct wz_core *c, const struct wz_starts_options *o, st
 
 	n = r == 0 ? in_order(c, slot, max) : 0;
 	if (n)
-		r = plan_once(c, &x, slot, n, start);
+		r = plan_once(c, &x, slot, n, &kept, start);
+	if (n && r == 0)
+		r = keep_plan(c, &kept);
 	unit = n ? (c->future.work / n + c->model.n_nodes + 1) * samples : 1;
 	banded = work / unit < n ? (uint32_t)(work / unit) : n;
 	for (x.sample = 1; r == 0 && banded && x.sample <= samples; x.sample++)
-		r = plan_once(c, &x, slot, banded, start + x.sample * max);
+		r = plan_once(c, &x, slot, banded, &kept, start + x.sample * max);
 	c->gate.slot = WZ_ID_NONE;
 	c->gate.on = c->future.on = false;
 	k = (samples + 1) / 10;
@@ -259,6 +310,7 @@ int wz_core_plan_starts(struct wz_core *c, const struct wz_starts_options *o, st
 		}
 		write_note(c, slot, i, &e);
 	}
+	wz_grow_free(&c->mem, &kept.p, &kept.cap, sizeof(*kept.p));
 	wz_mem_free(&c->mem, start, size);
 	return r < 0 ? wz_err_set(err, r, "OutOfMemory", WZ_STR("no memory to plan starts")) : 0;
 }

@@ -27,6 +27,8 @@ typedef struct { uint16_t v; } wz_model_id; /* device model; catalogue entries f
 #define WZ_SHAPES_MAX (1u << 20)
 #define WZ_JOB_TASKS_MAX 65536u
 #define WZ_NODE_LABELS_MAX 256u
+#define WZ_NODE_TAINTS_MAX 64u
+#define WZ_JOB_SETS_MAX 64u
 #define WZ_CPU_MILLI_MAX ((int64_t)1 << 40)
 #define WZ_BYTES_MAX ((int64_t)1 << 56)
 #define WZ_WHOLE 1000            /* compute milli of a whole device */

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/near.h"
 #include "base/quant.h"
+#include "core/queue.h"
 #include "os/file.h"
 #include "os/yaml.h"
 
@@ -581,6 +582,77 @@ SETTER(set_notifications)
 	return 0;
 }
 
+/* ---- queues, rules ---- */
+
+/* Rules as one text, or as a map of them; either way a text of entries. */
+static int get_rules(const struct wz_yaml *y, wz_yaml_id v, struct wz_arena *a, const char **to, struct wz_err *err)
+{
+	char bytes[WZ_CONFIG_RULES_MAX + 1];
+	struct wz_buf b;
+	wz_yaml_id k, x;
+	if (wz_yaml_kind(y, v) == WZ_YAML_SCALAR && !wz_yaml_text(y, v).len) {
+		*to = "";
+		return 0;
+	}
+	if (wz_yaml_kind(y, v) == WZ_YAML_SCALAR)
+		return wz_yaml_text(y, v).len > WZ_CONFIG_RULES_MAX
+		               ? bad(y, v, err, "at most 4096 bytes of rules")
+		               : get_text(y, v, a, "rules such as \"guaranteed=gpu:4 weight=2\"", to, err);
+	if (wz_yaml_kind(y, v) != WZ_YAML_MAP)
+		return bad(y, v, err, "a text of rules, or a map of them");
+	wz_buf_init_fixed(&b, bytes, sizeof bytes);
+	for (unsigned i = 0; i < wz_yaml_count(y, v); i++) {
+		struct wz_str key = wz_yaml_pair(y, v, i, &k, &x), value = wz_yaml_text(y, x);
+		if (wz_yaml_kind(y, x) != WZ_YAML_SCALAR || !value.len || !key.len ||
+		        memchr(value.ptr, ' ', value.len) || memchr(key.ptr, ' ', key.len) ||
+		        memchr(key.ptr, '=', key.len))
+			return bad(y, x, err, "one word");
+		wz_buf_addz(&b, i ? " " : "");
+		wz_buf_add(&b, key);
+		wz_buf_addc(&b, '=');
+		wz_buf_add(&b, value);
+	}
+	for (size_t i = 0; i < b.len; i++)
+		if ((unsigned char)bytes[i] < ' ' || bytes[i] == 0x7f)
+			return bad(y, v, err, "rules without control characters");
+	char *p = wz_arena_alloc(a, b.len + 1);
+	if (b.status < 0 || !p)
+		return b.status < 0 ? bad(y, v, err, "at most 4096 bytes of rules") : no_memory(err);
+	memcpy(p, bytes, b.len);
+	*to = p;
+	return 0;
+}
+
+SETTER(set_queues)
+{
+	struct wz_config *c = to;
+	wz_yaml_id k, v2;
+	uint32_t n = wz_yaml_count(y, v);
+	if (wz_yaml_kind(y, v) != WZ_YAML_MAP || n > WZ_CONFIG_QUEUES_MAX)
+		return bad(y, v, err, "a map of at most 1024 queues");
+	c->queue = wz_arena_alloc(&c->arena, (n + 1) * sizeof *c->queue);
+	if (!c->queue)
+		return no_memory(err);
+	for (uint32_t i = 0; i < n; i++) {
+		struct wz_config_queue *q = &c->queue[i];
+		struct wz_str name = wz_yaml_pair(y, v, i, &k, &v2);
+		if (!wz_queue_name_ok(name))
+			return bad(y, k, err, "a name of 1 to 63 letters, digits, ., _ and -");
+		int rc = get_text(y, k, &c->arena, "a name", &q->name, err);
+		if (rc == 0)
+			rc = get_rules(y, v2, &c->arena, &q->rules, err);
+		if (rc < 0)
+			return rc;
+		c->n_queues++;
+	}
+	return 0;
+}
+SETTER(set_rules)
+{
+	struct wz_config *c = to;
+	return get_rules(y, v, &c->arena, &c->rules, err);
+}
+
 /* ---- the whole ---- */
 
 static const struct wz_yaml_key sections[] = {
@@ -595,13 +667,16 @@ static const struct wz_yaml_key sections[] = {
         {"provider", set_provider, false},
         {"cgroups", set_cgroups, false},
         {"policy", set_policy, false},
+        {"queues", set_queues, false},
+        {"rules", set_rules, false},
         {"defaults", set_defaults, false},
         {"limits", set_limits, false},
         {"retention", set_retention, false},
         {"audit", set_audit, false},
         {"notifications", set_notifications, false},
 };
-static const char *const live[] = {"version", "roles", "defaults", "limits", "retention", "audit", "notifications"};
+static const char *const live[] = {
+        "version", "roles", "queues", "rules", "defaults", "limits", "retention", "audit", "notifications"};
 
 static bool is_live(const char *key)
 {

@@ -16,6 +16,8 @@
 #define WZ_CONFIG_NAMES_MAX 256u /* users or groups of a list */
 #define WZ_CONFIG_TARGETS_MAX 32u
 #define WZ_CONFIG_ARGS_MAX 64u
+#define WZ_CONFIG_QUEUES_MAX 1024u
+#define WZ_CONFIG_RULES_MAX 4096u
 
 struct wz_names {
 	const char *const *v;
@@ -57,6 +59,10 @@ struct wz_target { /* one entry of `notifications` */
 	uint32_t tries;
 };
 
+struct wz_config_queue {
+	const char *name, *rules; /* spec/queues.md; rules may be "" */
+};
+
 struct wz_config {
 	const struct wz_mem *mem;
 	struct wz_arena arena; /* of all texts */
@@ -78,6 +84,9 @@ struct wz_config {
 	uint32_t audit_files;
 	struct wz_target target[WZ_CONFIG_TARGETS_MAX];
 	uint32_t n_targets;
+	struct wz_config_queue *queue;
+	uint32_t n_queues;
+	const char *rules; /* parameters of the core, "NAME=NUMBER NAME=NUMBER"; NULL: none */
 	const char **section; /* canonical text of each section, by its place in the table; NULL: not given */
 };
 

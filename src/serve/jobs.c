@@ -56,11 +56,12 @@ static bool check(struct serve *s, struct wz_api_call *c, const struct wz_api_su
 		        NULL);
 	else if (rq->priority > 0 && who->role != WZ_ROLE_ADMIN)
 		refuse(c, -EPERM, "NotAdmin", "users may only lower their priority", "priority");
-	else if (wz_profile_parse(rq->profile, wz_core_catalogue(s->core), p, &err) < 0)
+	else if (wz_profile_parse(conf_profile(s, rq->profile, wz_api_call_arena(c)), wz_core_catalogue(s->core), p,
+	                 &err) < 0)
 		wz_api_fail_field(c, &err, "profile");
 	else if (wz_config_check_notify(s->conf, wz_str(who->name), rq->notify, &err) < 0)
 		wz_api_fail_field(c, &err, "notify");
-	else if (wz_store_ready(s->store, &err) < 0)
+	else if (quota_room(s, who, 1, &err) < 0 || wz_store_ready(s->store, &err) < 0)
 		wz_api_fail(c, &err);
 	else
 		return true;
@@ -163,6 +164,7 @@ static void accept(
 			t->what = "submitted";
 		WZ_SET(JOB, &x.r, job, (int64_t)job);
 		s->last_job = job;
+		quota_add(s, job, wz_api_call_who(c)->uid);
 		rc = wz_batch_job(&s->batch, &x.r, &err);
 		if (rc < 0)
 			serve_fail(s, &err); /* the core has it and the tables cannot */
@@ -256,14 +258,14 @@ void op_job_signal(void *ctx, struct wz_api_call *c, const struct wz_api_job_sig
 	else if (!s->adopted)
 		refuse(c, -EAGAIN, "AgentAway", "the agent is being started; try again", NULL);
 	else {
-		for (uint32_t t = 0; t < info.tasks_max; t++) {
+		for (uint32_t t = 0; t < info.task_numbers; t++) {
 			struct wz_wire_msg m;
 			if (wz_core_task(s->core, rq->id, t, &p) < 0)
 				continue;
 			wz_wire_init(&m, WZ_WIRE_SIGNAL);
 			m.u.stop.job = (int64_t)rq->id;
 			m.u.stop.task = t;
-			m.u.stop.attempt = info.attempt;
+			m.u.stop.attempt = wz_core_task_attempt(s->core, rq->id, t);
 			m.u.stop.signal = signo;
 			link_send(s, &m);
 		}

@@ -249,9 +249,8 @@ static void on_hello(struct serve *s, const struct wz_wire_hello *h)
 
 static bool holds(const struct serve *s, uint64_t job, uint32_t task, uint32_t attempt, struct wz_job_info *ret)
 {
-	struct wz_place p;
-	return wz_core_job(s->core, job, ret) == 0 && ret->attempt == attempt &&
-	       wz_core_task(s->core, job, task, &p) == 0;
+	return wz_core_job(s->core, job, ret) == 0 && attempt &&
+	       wz_core_task_attempt(s->core, job, task) == attempt;
 }
 
 static void on_running(struct serve *s, const struct wz_wire_running *r)
@@ -267,6 +266,7 @@ static void on_running(struct serve *s, const struct wz_wire_running *r)
 	}
 	if (info.state == WZ_JOB_ENDING)
 		return; /* a stop is under way or follows */
+	effect_frozen(s, job, (uint32_t)r->task, r->frozen != 0);
 	e.u.task.job = job;
 	e.u.task.task = (uint32_t)r->task;
 	e.u.task.attempt = (uint32_t)r->attempt;
@@ -289,6 +289,13 @@ static void on_running(struct serve *s, const struct wz_wire_running *r)
 	}
 }
 
+/* A launch that failed for want of something that may be there later is tried again, after a pause that the core makes. */
+static bool may_pass(struct wz_str reason)
+{
+	return wz_str_eq(reason, WZ_STR("ForkFailed")) || wz_str_eq(reason, WZ_STR("OutOfMemory")) ||
+	       wz_str_eq(reason, WZ_STR("CgroupFailed")) || wz_str_eq(reason, WZ_STR("LogFailed"));
+}
+
 /* How it ended, by what the shim saw. */
 static uint32_t end_of(const struct wz_wire_ended *e, bool *requeue)
 {
@@ -301,8 +308,14 @@ static uint32_t end_of(const struct wz_wire_ended *e, bool *requeue)
 		*requeue = true;
 		return WZ_END_NODE_LOST;
 	}
-	if (wz_str_eq(e->why, WZ_STR("launch_failed")))
+	if (wz_str_eq(e->why, WZ_STR("launch_failed"))) {
+		*requeue = may_pass(e->reason);
 		return WZ_END_LAUNCH_FAILED;
+	}
+	if (wz_str_eq(e->why, WZ_STR("stopped")) && wz_str_eq(e->reason, wz_str(end_word(WZ_END_PREEMPTED)))) {
+		*requeue = true;
+		return WZ_END_PREEMPTED;
+	}
 	if (wz_str_eq(e->why, WZ_STR("timeout")))
 		return WZ_END_TIMEOUT;
 	if (wz_str_eq(e->why, WZ_STR("stopped")))
@@ -388,8 +401,9 @@ static void on_ended(struct serve *s, int64_t id, const struct wz_wire_ended *e)
 static void adopt_task(struct serve *s, const struct wz_job_info *j, uint32_t task, const struct wz_flight_info *f)
 {
 	struct wz_wire_msg m;
-	struct asked what = {.job = j->job, .task = task, .attempt = j->attempt};
-	struct wz_effect e = {.job = j->job, .task = task, .attempt = j->attempt};
+	uint32_t attempt = wz_core_task_attempt(s->core, j->job, task);
+	struct asked what = {.job = j->job, .task = task, .attempt = attempt};
+	struct wz_effect e = {.job = j->job, .task = task, .attempt = attempt};
 	if (wz_core_task(s->core, j->job, task, &e.place) < 0)
 		return;
 	if (f) {
@@ -405,7 +419,7 @@ static void adopt_task(struct serve *s, const struct wz_job_info *j, uint32_t ta
 	wz_wire_init(&m, WZ_WIRE_QUERY);
 	m.u.stop.job = (int64_t)j->job;
 	m.u.stop.task = task;
-	m.u.stop.attempt = j->attempt;
+	m.u.stop.attempt = attempt;
 	link_ask(s, &m, &what);
 }
 
@@ -422,9 +436,9 @@ static void end_on_failed(struct serve *s, uint32_t node)
 		if (m->dev[m->node[node].first_dev + i].health == WZ_HEALTH_FAILED)
 			failed |= 1ULL << i;
 	for (uint32_t i = 0; failed && (rc = wz_core_job_at(s->core, i, &j)) != -ENOENT; i++)
-		for (uint32_t t = 0; rc == 0 && j.tasks_placed && j.state != WZ_JOB_ENDING && t < j.tasks_max; t++)
+		for (uint32_t t = 0; rc == 0 && j.tasks_placed && j.state != WZ_JOB_ENDING && t < j.task_numbers; t++)
 			if (wz_core_task(s->core, j.job, t, &p) == 0 && p.node.v == node && p.devices & failed)
-				link_stop(s, j.job, t, j.attempt, 0, end_word(WZ_END_DEVICE_LOST), LOST_GRACE_MS);
+				link_stop(s, j.job, t, wz_core_task_attempt(s->core, j.job, t), 0, end_word(WZ_END_DEVICE_LOST), LOST_GRACE_MS);
 }
 
 /* All that is alive was told. What was decided and not answered is enacted again (each is idempotent); what should run is
@@ -451,10 +465,10 @@ static void adopt(struct serve *s)
 	for (uint32_t i = 0; (rc = wz_core_job_at(s->core, i, &j)) != -ENOENT; i++) {
 		if (rc == 1 || j.state == WZ_JOB_WAITING || j.state == WZ_JOB_HELD)
 			continue;
-		for (uint32_t t = 0; t < j.tasks_max; t++) {
+		for (uint32_t t = 0; t < j.task_numbers; t++) {
 			const struct wz_flight_info *flight = NULL;
 			for (uint32_t k = 0; k < n && !flight; k++)
-				if (f[k].job == j.job && f[k].task == t && f[k].attempt == j.attempt)
+				if (f[k].job == j.job && f[k].task == t)
 					flight = &f[k];
 			adopt_task(s, &j, t, flight);
 		}
@@ -485,12 +499,11 @@ static void on_error(struct serve *s, const struct wz_wire_msg *m)
 	if (!answered(s, m->re, &a))
 		return;
 	if (a.type == WZ_WIRE_START) {
-		task_ended(s, a.job, a.task, a.attempt, WZ_END_LAUNCH_FAILED, false, -1, 0, w->reason, w->text);
+		task_ended(s, a.job, a.task, a.attempt, WZ_END_LAUNCH_FAILED, may_pass(w->reason), -1, 0, w->reason,
+		        w->text);
 	} else if (a.type == WZ_WIRE_STOP && gone && a.effect) {
-		struct wz_event e = {.kind = WZ_EV_EFFECT_CONFIRMED};
-		e.u.effect.effect = a.effect;
-		(void)serve_apply_job(s, a.job, WZ_END_CANCELLED, &e, NULL);
-	} else if (a.type == WZ_WIRE_QUERY && gone) {
+		effect_answer(s, a.effect, a.job, true);
+	} else if (gone && a.type != WZ_WIRE_STOP) { /* asked after, or for something that only what lives can do */
 		task_ended(s, a.job, a.task, a.attempt, WZ_END_NODE_LOST, true, -1, 0, WZ_STR("NodeLost"),
 		        WZ_STR("nothing of it was found alive"));
 	}
@@ -532,8 +545,11 @@ static void on_message(struct serve *s, struct wz_str line)
 	case WZ_WIRE_ERROR:
 		on_error(s, &m);
 		break;
+	case WZ_WIRE_REPORT:
+		effect_report(s, &m.u.report);
+		break;
 	default:
-		break; /* cleaning, report, notice: the agent logs them */
+		break; /* cleaning, notice: the agent logs them */
 	}
 }
 

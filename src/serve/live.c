@@ -52,6 +52,8 @@ int conf_apply(struct serve *s, const struct wz_config *c, struct wz_err *err)
 		if (rc < 0)
 			wz_err_prefix(err, WZ_STR("defaults.profile: "));
 	}
+	if (rc == 0)
+		rc = ruled_check(s, c, err);
 	if (rc < 0)
 		return rc;
 	struct wz_auth_roles r = {uids, gids, c->admin_users.n, c->admin_groups.n, c->local_role};
@@ -61,6 +63,7 @@ int conf_apply(struct serve *s, const struct wz_config *c, struct wz_err *err)
 	wz_api_set_rates(s->api, c->rate);
 	s->auditlog.bytes = c->audit_bytes;
 	s->auditlog.files = c->audit_files;
+	ruled_apply(s, c);
 	return 0;
 }
 

@@ -64,8 +64,21 @@ static const struct wz_api_backend backend = {.job_submit = op_job_submit,
         .node_undrain = op_node_undrain,
         .node_list = op_node_list,
         .device_list = op_device_list,
+        .queue_list = op_queue_list,
+        .queue_set = op_queue_set,
+        .queue_remove = op_queue_remove,
+        .reservation_list = op_reservation_list,
+        .reservation_set = op_reservation_set,
+        .reservation_remove = op_reservation_remove,
         .board = op_board,
         .timeline = op_timeline,
+        .job_requeue = op_job_requeue,
+        .job_suspend = op_job_suspend,
+        .job_resume = op_job_resume,
+        .job_report = op_job_report,
+        .usage = op_usage,
+        .samples = op_samples,
+        .whatif = op_whatif,
         .info = op_info,
         .audit_list = op_audit_list,
         .doctor = op_doctor,
@@ -145,6 +158,10 @@ static int arm(struct serve *s, struct wz_err *err)
 	if (rc == 0)
 		rc = wz_timer_init(&s->patience_timer, s->loop, give_up, s);
 	if (rc == 0)
+		rc = wz_timer_init(&s->sample_timer, s->loop, serve_sample, s);
+	if (rc == 0)
+		wz_timer_set(&s->sample_timer, WZ_SAMPLE_FINE_US);
+	if (rc == 0)
 		rc = wz_watch_init(&s->store_watch, s->loop, wz_store_fd(s->store), on_store, s);
 	if (rc == 0)
 		rc = wz_watch_set(&s->store_watch, WZ_WATCH_READ);
@@ -223,6 +240,8 @@ static int begin_care(struct serve *s, struct wz_err *err)
 	int rc = wz_auditlog_open(&s->auditlog, s->o->state_dir, s->conf->audit_bytes, s->conf->audit_files, err);
 	if (rc == 0)
 		rc = wz_notify_new(s->mem, &s->notify, err);
+	if (rc == 0)
+		rc = quota_begin(s, err);
 	if (rc == 0 && keep_begin(s) < 0)
 		rc = wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for a timer"));
 	return rc;
@@ -237,6 +256,7 @@ static void tear_down(struct serve *s)
 		wz_watch_release(&s->store_watch);
 	wz_store_close(s->store); /* its last answers go out before the API does */
 	serve_past_end(s);
+	serve_samples_end(s);
 	wz_api_free(s->api);
 	terminal_end_all(s);
 	logs_release(s);
@@ -251,10 +271,12 @@ static void tear_down(struct serve *s)
 	wz_timer_release(&s->deadline_timer);
 	wz_timer_release(&s->agent_timer);
 	wz_timer_release(&s->patience_timer);
+	wz_timer_release(&s->sample_timer);
 	wz_sigwatch_release(&s->term);
 	wz_sigwatch_release(&s->intr);
 	wz_sigwatch_release(&s->child);
 	conf_free(s);
+	quota_free(s);
 	wz_core_free(s->core);
 	wz_loop_free(s->loop);
 	wz_batch_release(&s->batch);

@@ -8,11 +8,13 @@
 
 #include "agent/wire.h"
 #include "api/api.h"
+#include "base/map.h"
 #include "os/loop.h"
 #include "os/sock.h"
 #include "serve/auditlog.h"
 #include "serve/config.h"
 #include "serve/notify.h"
+#include "serve/samples.h"
 #include "serve/serve.h"
 #include "store/store.h"
 
@@ -20,6 +22,7 @@
 struct touched {
 	uint64_t job;
 	uint32_t end; /* how the job ends when it is gone from the core */
+	bool gone; /* the core said so, and how: `end` stands */
 	bool exited; /* exit_code and exit_signal are news */
 	bool started; /* a task of it was seen alive */
 	int64_t exit_code, exit_signal, started_us;
@@ -69,6 +72,7 @@ struct place_facts { /* of a device, beside the core's */
 	char uuid[80];
 	int32_t util_pct, temp_c, foreign;
 	int64_t mem_used, power_mw, read_us;
+	struct wz_series *series; /* NULL: none yet */
 	struct told told; /* what the core was told last */
 };
 struct node_facts { /* by node id */
@@ -82,6 +86,12 @@ struct keeping { /* one pass of the retention, keep.c */
 	uint64_t after; /* the job that the next batch comes before; 0: begins */
 	uint64_t bytes, dropped, freed;
 	int64_t now_us;
+};
+
+struct quota { /* jobs that wait or run, by owner; quota.c */
+	struct wz_map user, owner; /* uid and job number to a place in `count` */
+	uint32_t *count;
+	uint32_t n, cap;
 };
 
 struct serve {
@@ -132,7 +142,11 @@ struct serve {
 	struct wz_auditlog auditlog;
 	struct wz_notify *notify;
 	struct keeping keep;
+	struct quota quota;
 	struct wz_sigwatch hup;
+	struct wz_timer sample_timer;
+	struct wz_series *cluster; /* held against used, over all devices */
+	int64_t sample_base_us; /* of number 0 */
 	struct serve_past *past; /* boards of past moments that are asked for; NULL: none was yet */
 	/* the end */
 	bool stopping, failed;
@@ -172,9 +186,27 @@ struct wz_str node_name(const struct serve *s, uint32_t node);
 /* start.c */
 uint32_t node_find(const struct serve *s, struct wz_str name); /* WZ_ID_NONE; link.c */
 
-void enact(struct serve *s, const struct wz_effect *e);
+void start_task(struct serve *s, const struct wz_effect *e);
 void log_path(const struct serve *s, uint64_t job, uint32_t task, uint32_t attempt, struct wz_buf *b);
 const char *end_word(int64_t end);
+
+/* effects.c */
+void enact(struct serve *s, const struct wz_effect *e);
+bool effect_leaves(uint32_t kind); /* the process: there is something to do about it */
+const char *effect_what(uint32_t kind); /* for the events stream */
+void effect_answer(struct serve *s, uint64_t effect, uint64_t job, bool confirmed);
+void effect_frozen(struct serve *s, uint64_t job, uint32_t task, bool frozen); /* a task was seen so */
+void effect_checkpoint(struct serve *s, uint64_t job, uint32_t task); /* a checkpoint of it is complete */
+void effect_report(struct serve *s, const struct wz_wire_report *r);
+void op_job_report(void *ctx, struct wz_api_call *c, const struct wz_api_job_report *rq);
+
+/* control.c */
+void op_job_requeue(void *ctx, struct wz_api_call *c, const struct wz_api_job_hold *rq);
+void op_job_suspend(void *ctx, struct wz_api_call *c, const struct wz_api_job_ref *rq);
+void op_job_resume(void *ctx, struct wz_api_call *c, const struct wz_api_job_ref *rq);
+
+/* report.c */
+void op_usage(void *ctx, struct wz_api_call *c, const struct wz_api_usage_query *rq);
 
 /* telemetry.c */
 void telemetry(struct serve *s, const struct wz_wire_telemetry *t);
@@ -202,12 +234,31 @@ void conf_signal(void *ctx); /* SIGHUP */
 void conf_free(struct serve *s);
 void conf_audit(void *ctx, const struct wz_api_audit *a);
 void conf_tell(struct serve *s, const struct news *n); /* notifications */
+/* ruled.c: queues and rules. `check` before anything is changed; `apply` tells what cannot be done to the log. */
+int ruled_check(struct serve *s, const struct wz_config *c, struct wz_err *err);
+void ruled_apply(struct serve *s, const struct wz_config *c);
 int keep_begin(struct serve *s);
+/* quota.c */
+int quota_begin(struct serve *s, struct wz_err *err);
+void quota_free(struct serve *s);
+int quota_room(struct serve *s, const struct wz_api_who *who, uint64_t n, struct wz_err *err); /* -EDQUOT "TooManyJobs" */
+void quota_add(struct serve *s, uint64_t job, int64_t uid);
+void quota_end(struct serve *s, uint64_t job); /* any number of times */
+/* What was asked, and the entries of defaults.profile that it does not name. Lives in the arena. */
+struct wz_str conf_profile(const struct serve *s, struct wz_str asked, struct wz_arena *a);
 void op_reload(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);
 void op_doctor(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq); /* checkup.c */
 int serve_metrics(struct serve *s);
 void serve_collect(void *ctx, struct wz_metrics *m);
 void op_audit_list(void *ctx, struct wz_api_call *c, const struct wz_api_audit_query *rq);
+
+/* queues.c */
+void op_queue_list(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);
+void op_queue_set(void *ctx, struct wz_api_call *c, const struct wz_api_queue_set *rq);
+void op_queue_remove(void *ctx, struct wz_api_call *c, const struct wz_api_name_ref *rq);
+void op_reservation_list(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);
+void op_reservation_set(void *ctx, struct wz_api_call *c, const struct wz_api_reservation_set *rq);
+void op_reservation_remove(void *ctx, struct wz_api_call *c, const struct wz_api_name_ref *rq);
 
 /* jobs.c, show.c, logs.c */
 void op_job_submit(void *ctx, struct wz_api_call *c, const struct wz_api_submit *rq);
@@ -227,6 +278,10 @@ void op_job_logs(void *ctx, struct wz_api_call *c, const struct wz_api_job_logs 
 void op_node_list(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);
 void op_device_list(void *ctx, struct wz_api_call *c, const struct wz_api_device_query *rq);
 void op_timeline(void *ctx, struct wz_api_call *c, const struct wz_api_timeline_query *rq);
+void op_whatif(void *ctx, struct wz_api_call *c, const struct wz_api_whatif_query *rq);
+void op_samples(void *ctx, struct wz_api_call *c, const struct wz_api_sample_query *rq);
+void serve_sample(void *ctx); /* the timer's */
+void serve_samples_end(struct serve *s);
 void op_board(void *ctx, struct wz_api_call *c, const struct wz_api_board_query *rq);
 void serve_past_end(struct serve *s);
 void op_info(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);

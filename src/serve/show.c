@@ -33,6 +33,16 @@ int32_t api_state(const struct wz_job_row *r)
 	}
 }
 
+/* As the core sees it now: a job that is frozen runs, by its row. */
+static int32_t state_now(struct serve *s, const struct wz_job_row *r)
+{
+	struct wz_job_info info;
+	int32_t state = api_state(r);
+	if (state == WZ_STATE_RUNNING && wz_core_job(s->core, (uint64_t)r->job, &info) == 0 && info.suspended)
+		return WZ_STATE_SUSPENDED;
+	return state;
+}
+
 /* ---- jobs ---- */
 
 struct showing {
@@ -47,6 +57,22 @@ struct showing {
 	bool found, more;
 };
 
+/* How far it is: the task that is least far, the checkpoint that all have. */
+static void work_of(struct serve *s, const struct wz_job_info *info, struct wz_api_job *j)
+{
+	struct wz_task_work w;
+	bool first = true;
+	for (uint32_t t = 0; info->tasks_placed && t < info->task_numbers; t++) {
+		if (wz_core_task_work(s->core, info->job, t, &w) < 0)
+			continue;
+		if (first || w.progress_milli < j->progress_milli)
+			j->progress_milli = w.progress_milli;
+		if (first || (int64_t)w.checkpoint_us < j->checkpoint_us)
+			j->checkpoint_us = (int64_t)w.checkpoint_us;
+		first = false;
+	}
+}
+
 /* Fills what a row says; views are of the row. */
 static void job_of_row(struct serve *s, const struct wz_job_row *r, struct wz_api_job *j)
 {
@@ -58,7 +84,7 @@ static void job_of_row(struct serve *s, const struct wz_job_row *r, struct wz_ap
 	        .user = r->user,
 	        .queue = r->queue,
 	        .uid = r->uid,
-	        .state = api_state(r),
+	        .state = state_now(s, r),
 	        .priority = (int32_t)r->priority,
 	        .profile = r->profile,
 	        .tasks_min = 1,
@@ -80,6 +106,7 @@ static void job_of_row(struct serve *s, const struct wz_job_row *r, struct wz_ap
 		j->reason_text = r->reason;
 	} else if (wz_core_job(s->core, (uint64_t)r->job, &info) == 0) {
 		j->tasks_running = info.tasks_placed;
+		work_of(s, &info, j);
 		if (r->state == WZ_ROW_WAITING && info.reason != WZ_REASON_NONE) {
 			j->reason = wz_str(wz_reason_word(info.reason));
 			j->reason_text = wz_str(wz_reason_text(info.reason));
@@ -87,13 +114,41 @@ static void job_of_row(struct serve *s, const struct wz_job_row *r, struct wz_ap
 	}
 }
 
+/* Ended within the time asked for; what has not ended is in every window that has no end. */
+static bool in_window(const struct wz_api_job_query *q, const struct wz_job_row *r)
+{
+	if (r->state != WZ_ROW_ENDED)
+		return !q->until_us;
+	return r->ended_us >= q->since_us && (!q->until_us || r->ended_us < q->until_us);
+}
+
+struct seeking {
+	struct wz_str node;
+	bool found;
+};
+
+static int on_node(void *ctx, const struct wz_attempt_row *r)
+{
+	struct seeking *k = ctx;
+	k->found = wz_str_eq(r->node, k->node);
+	return k->found;
+}
+
+static bool was_on(struct serve *s, const struct wz_job_row *r, struct wz_str node)
+{
+	struct seeking k = {node, false};
+	return wz_store_attempts(s->store, (uint64_t)r->job, on_node, &k, NULL) >= 0 && k.found;
+}
+
 static int list_row(void *ctx, const struct wz_job_row *r)
 {
 	struct showing *x = ctx;
 	struct wz_api_job j;
-	if (x->words && !(x->words >> api_state(r) & 1))
+	if (x->words && !(x->words >> state_now(x->s, r) & 1))
 		return 0;
 	if (x->q->name.len && !wz_str_eq(x->q->name, r->name))
+		return 0;
+	if (!in_window(x->q, r) || (x->q->node.len && !was_on(x->s, r, x->q->node)))
 		return 0;
 	if (x->n == x->limit) {
 		x->more = true;
@@ -133,12 +188,13 @@ static int words_of(const struct wz_api_job_query *q, uint32_t *ret, struct wz_e
 void op_job_list(void *ctx, struct wz_api_call *c, const struct wz_api_job_query *rq)
 {
 	struct showing x = {.s = ctx, .c = c, .q = rq, .limit = rq->limit ? rq->limit : 100000};
-	struct wz_job_query q = {.user = rq->user, .queue = rq->queue, .after = rq->after, .limit = UINT32_MAX};
+	struct wz_job_query q = {
+	        .user = rq->user, .queue = rq->queue, .after = rq->after, .limit = UINT32_MAX, .brief = true};
 	struct wz_err err;
-	int rc = rq->node.len || rq->since_us || rq->until_us
-	                 ? wz_err_set(&err, -EOPNOTSUPP, "NotSupported",
-	                           WZ_STR("node, since_us and until_us cannot be asked for yet"))
-	                 : words_of(rq, &x.words, &err);
+	int rc = words_of(rq, &x.words, &err);
+	q.newest_first = rq->newest;
+	if (x.words && !(x.words & ~ENDED_WORDS)) /* else what began before and lives on belongs to it */
+		q.since_us = rq->since_us > 0 ? (uint64_t)rq->since_us : 0;
 	if (rc == 0 && x.words && !(x.words & ENDED_WORDS)) /* by the index of open jobs */
 		q.states = ~(1u << WZ_ROW_ENDED) & 0x3f;
 	if (rc == 0 && rq->ids.n == 0)
@@ -322,13 +378,49 @@ bool job_ended(struct serve *s, uint64_t job)
 
 /* ---- why ---- */
 
+static struct wz_api_blocker rule_blocker(struct wz_arena *a, const struct wz_rule_blocker *r)
+{
+	char *text = wz_arena_alloc(a, 256);
+	struct wz_buf b;
+	wz_buf_init_fixed(&b, text, text ? 256 : 0);
+	wz_rule_blocker_format(r, &b);
+	return (struct wz_api_blocker){.reason = wz_str(wz_reason_word(r->reason)), .text = wz_buf_str(&b)};
+}
+
+#define STARTS_WORK (1u << 22) /* nodes and ends looked at for one answer: some tens of milliseconds */
+
+/* When it will start, by the plan of this step. */
+static void why_starts(struct serve *s, struct wz_api_why *w)
+{
+	struct wz_start_estimate e;
+	struct wz_core_stats now;
+	wz_core_stats(s->core, &now);
+	if ((wz_core_starts(s->core, w->job, &e) < 0 || e.step != now.steps) &&
+	        wz_core_plan_starts(s->core, &(struct wz_starts_options){.work = STARTS_WORK}, NULL) < 0)
+		return;
+	if (wz_core_starts(s->core, w->job, &e) < 0)
+		return;
+	w->position = e.ahead_in_queue + 1;
+	if (e.latest_us != UINT64_MAX)
+		w->latest_start_us = (int64_t)e.latest_us;
+	if (e.likely_from_us != UINT64_MAX && e.likely_to_us != UINT64_MAX) {
+		w->earliest_start_us = (int64_t)e.likely_from_us;
+		w->expected_start_us = (int64_t)e.likely_to_us;
+		w->how = WZ_STR(
+		        "plan of the present step: from earliest_start_us to expected_start_us in 80 of 100 drawn "
+		        "futures; latest_start_us if all time limits are used up");
+	} else if (e.latest_us != UINT64_MAX) {
+		w->how = WZ_STR("plan of the present step, by time limits");
+	}
+}
+
 static void why_waiting(struct serve *s, struct wz_api_call *c, struct wz_api_why *w)
 {
 	struct wz_explanation e;
 	struct wz_err err;
 	struct wz_buf text;
 	struct wz_arena *a = wz_api_call_arena(c);
-	struct wz_api_blocker *b = wz_arena_alloc(a, WZ_REASON_COUNT_ * sizeof *b);
+	struct wz_api_blocker *b = wz_arena_alloc(a, (WZ_REASON_COUNT_ + WZ_RULE_BLOCKERS_MAX) * sizeof *b);
 	uint32_t n = 0;
 	if (wz_core_explain(s->core, w->job, &e, &err) < 0 || !b) {
 		wz_api_fail(c, &err);
@@ -339,11 +431,14 @@ static void why_waiting(struct serve *s, struct wz_api_call *c, struct wz_api_wh
 	w->reason = wz_str(wz_reason_word(e.main));
 	w->text = wz_buf_str(&text);
 	w->never = e.never;
+	for (uint32_t i = 0; i < e.n_rules; i++)
+		b[n++] = rule_blocker(a, &e.rule[i]);
 	for (uint32_t i = 1; i < WZ_REASON_COUNT_; i++)
 		if (e.blocked[i])
 			b[n++] = (struct wz_api_blocker){
 			        wz_str(wz_reason_word(i)), wz_str(wz_reason_text(i)), e.blocked[i]};
 	w->blockers = (struct wz_items){b, n};
+	why_starts(s, w);
 	wz_api_reply_why(c, w);
 	wz_buf_release(&text);
 }
@@ -449,7 +544,7 @@ static uint32_t all_held(struct serve *s, struct wz_arena *a, struct held **ret)
 	cap = (uint32_t)st.tasks_live;
 	struct held *h = *ret = wz_arena_alloc(a, (cap + 1) * sizeof *h);
 	for (uint32_t i = 0; h && (rc = wz_core_job_at(s->core, i, &j)) != -ENOENT; i++)
-		for (uint32_t t = 0; rc == 0 && j.tasks_placed && t < j.tasks_max; t++)
+		for (uint32_t t = 0; rc == 0 && j.tasks_placed && t < j.task_numbers; t++)
 			if (n < cap && wz_core_task(s->core, j.job, t, &p) == 0)
 				h[n++] = (struct held){j.job, p.node.v, p.devices};
 	return n;

@@ -152,6 +152,36 @@ static int put_devices(struct starting *x)
 	return 0;
 }
 
+/* Compute units of what a task holds, in thousandths; 0: not known, or no device. */
+static int64_t speed_of(const struct serve *s, const struct wz_place *p)
+{
+	const struct wz_model_state *m = wz_core_model(s->core);
+	const struct wz_node *n = &m->node[p->node.v];
+	int64_t sum = 0;
+	for (uint64_t w = p->devices; w; w &= w - 1) {
+		uint32_t i = (uint32_t)__builtin_ctzll(w);
+		if (i >= n->n_dev)
+			continue;
+		sum += (int64_t)wz_core_catalogue(s->core)->model[m->dev[n->first_dev + i].model].cu_milli *
+		       p->dev_milli / WZ_WHOLE;
+	}
+	return sum;
+}
+
+/* The fastest is 1000. Nothing is said when one is not known. */
+static void put_speeds(struct wz_wire_start *w, int64_t *speed, uint32_t n)
+{
+	int64_t most = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		if (speed[i] <= 0)
+			return;
+		most = speed[i] > most ? speed[i] : most;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		speed[i] = speed[i] * 1000 / most;
+	w->speeds = (struct wz_wire_array){n, speed};
+}
+
 /* Rank, size and hosts of a gang. All nodes of this body are on this host, so the first rank is reached at 127.0.0.1. */
 static int put_gang(struct starting *x, const struct wz_job_info *info)
 {
@@ -159,21 +189,24 @@ static int put_gang(struct starting *x, const struct wz_job_info *info)
 	struct wz_place p;
 	if (info->tasks_max < 2)
 		return 0;
-	struct wz_str *host = wz_arena_alloc(&x->arena, (info->tasks_max + 1) * sizeof *host);
-	if (!host)
+	struct wz_str *host = wz_arena_alloc(&x->arena, (info->task_numbers + 1) * sizeof *host);
+	int64_t *speed = wz_arena_alloc(&x->arena, (info->task_numbers + 1) * sizeof *speed);
+	if (!host || !speed)
 		return -ENOMEM;
 	uint32_t n = 0;
-	for (uint32_t t = 0; t < info->tasks_max; t++) {
+	for (uint32_t t = 0; t < info->task_numbers; t++) {
 		if (wz_core_task(x->s->core, x->e->job, t, &p) < 0)
 			continue;
 		if (t == x->e->task)
 			w->rank = n;
+		speed[n] = speed_of(x->s, &p);
 		host[n++] = node_name(x->s, p.node.v);
 	}
 	w->size = n;
 	w->hosts = (struct wz_wire_array){n, host};
+	put_speeds(w, speed, n);
 	w->master_addr = WZ_STR("127.0.0.1");
-	w->master_port = 20000 + (int64_t)((x->e->job * 31 + x->e->attempt) % 20000);
+	w->master_port = 20000 + (int64_t)((x->e->job * 31 + info->attempt) % 20000);
 	return 0;
 }
 
@@ -241,16 +274,15 @@ static int make(struct starting *x, const struct wz_job_info *info, struct wz_er
 	return 0;
 }
 
-static void start(struct serve *s, const struct wz_effect *e)
+void start_task(struct serve *s, const struct wz_effect *e)
 {
 	struct wz_job_info info;
-	struct wz_place p;
 	struct wz_err err;
 	struct asked what = {.job = e->job, .task = e->task, .attempt = e->attempt, .effect = e->id};
 	struct starting x = {.s = s, .e = e};
 	/* Cancelled in between: the stop finds nothing, which is the answer. */
-	if (wz_core_job(s->core, e->job, &info) < 0 || info.attempt != e->attempt || info.state == WZ_JOB_ENDING ||
-	        wz_core_task(s->core, e->job, e->task, &p) < 0)
+	if (wz_core_job(s->core, e->job, &info) < 0 || info.state == WZ_JOB_ENDING ||
+	        wz_core_task_attempt(s->core, e->job, e->task) != e->attempt)
 		return;
 	wz_arena_init(&x.arena, s->mem, 8192);
 	wz_buf_init(&x.env, s->mem, WZ_BLOB_MAX);
@@ -271,14 +303,4 @@ static void start(struct serve *s, const struct wz_effect *e)
 	wz_buf_release(&x.env);
 	wz_buf_release(&x.script);
 	wz_arena_release(&x.arena);
-}
-
-void enact(struct serve *s, const struct wz_effect *e)
-{
-	if (!s->adopted || s->failed || s->stopping)
-		return; /* the next adoption enacts all that is in flight */
-	if (e->kind == WZ_EF_START)
-		start(s, e);
-	else if (e->kind == WZ_EF_STOP)
-		link_stop(s, e->job, e->task, e->attempt, e->id, end_word(e->reason), -1);
 }

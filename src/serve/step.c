@@ -56,6 +56,19 @@ void serve_soon(struct serve *s)
 	wz_timer_set(&s->step_timer, 0);
 }
 
+/* Jobs that the core forgot by what was just applied, whosever event it was: how they ended it says itself. */
+static void note_ended(struct serve *s)
+{
+	struct wz_ended e;
+	for (uint32_t i = 0; wz_core_ended(s->core, i, &e) == 0; i++) {
+		struct touched *t = serve_touch(s, e.job);
+		if (!t)
+			return;
+		t->end = e.end;
+		t->gone = true;
+	}
+}
+
 int serve_apply(struct serve *s, struct wz_event *e, struct wz_err *err)
 {
 	struct wz_err failed;
@@ -72,6 +85,7 @@ int serve_apply(struct serve *s, struct wz_event *e, struct wz_err *err)
 			*err = failed;
 		return rc;
 	}
+	note_ended(s);
 	serve_soon(s);
 	return 0;
 }
@@ -115,7 +129,7 @@ int serve_apply_job(struct serve *s, uint64_t job, uint32_t end, struct wz_event
 	struct touched *t = serve_touch(s, job);
 	if (!t)
 		return -ENOMEM;
-	if (known)
+	if (known && !t->gone)
 		t->end = before.state == WZ_JOB_ENDING ? before.end : end;
 	return 0;
 }
@@ -240,6 +254,7 @@ static int write_job(struct serve *s, const struct touched *t, struct wz_err *er
 		WZ_SET(JOB, &r, priority, info.priority);
 	} else {
 		WZ_SET(JOB, &r, state, WZ_ROW_ENDED);
+		quota_end(s, t->job);
 		WZ_SET(JOB, &r, end, t->end);
 		WZ_SET(JOB, &r, ended_us, serve_now_us(s));
 		WZ_SET(JOB, &r, reason, wz_str(t->text));
@@ -289,13 +304,15 @@ static int take(struct serve *s, const struct wz_effect *e, struct wz_err *err)
 		rc = wz_core_apply_effect(s->core, e, err);
 	if (rc < 0 || !t)
 		return rc < 0 ? rc : -ENOMEM;
-	if (e->kind != WZ_EF_START && e->kind != WZ_EF_STOP)
+	note_ended(s);
+	if (!effect_leaves(e->kind))
 		return 0;
-	struct touched *j = serve_touch(s, e->job);
-	if (!j || wz_grow(s->mem, &t->effect, &t->effect_cap, t->n_effects + 1, sizeof *t->effect) < 0)
+	struct touched *j = e->job ? serve_touch(s, e->job) : NULL;
+	if ((e->job && !j) || wz_grow(s->mem, &t->effect, &t->effect_cap, t->n_effects + 1, sizeof *t->effect) < 0)
 		return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("out of memory"));
 	t->effect[t->n_effects++] = *e;
-	j->what = e->kind == WZ_EF_START ? "placed" : "stopping";
+	if (j)
+		j->what = effect_what(e->kind);
 	return e->kind == WZ_EF_START ? write_start(s, e, err) : 0;
 }
 

@@ -39,7 +39,7 @@ static int open_tty(struct serve *s, uint64_t job, uint32_t task, struct wz_err 
 	        info.state == WZ_JOB_STARTING)
 		return wz_err_set(err, -EBUSY, "NotRunning", WZ_STR("the job does not run now"));
 	(void)snprintf(path, sizeof path, "%s/agent/attempts/%llu.%u.%u", s->o->state_dir, (unsigned long long)job,
-	        task, info.attempt);
+	        task, wz_core_task_attempt(s->core, job, task));
 	int dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	int fd = dir < 0 ? -1 : socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	/* The path of a socket may be no longer than 107 bytes; this one always fits. */

@@ -55,7 +55,8 @@ static int state_workload(struct wz_drive *d, struct wz_err *err)
 
 int wz_drive_open(struct wz_drive *d, const struct wz_drive_options *o, struct wz_err *err)
 {
-	struct wz_core_options co = {.seed = o->seed, .policy = o->placement, .no_index = o->no_index};
+	struct wz_core_options co = {
+	        .seed = o->seed, .policy = o->placement, .no_index = o->no_index, .watch = o->watch};
 	struct wz_enact_options eo = o->faults;
 	int r = wz_core_new(d->mem, &co, &d->core, err);
 
@@ -186,10 +187,10 @@ int wz_drive_end(struct wz_drive *d, uint64_t job, struct wz_err *err)
 	if (wz_core_job(d->core, job, &info) < 0)
 		return 0;
 	e.u.task.job = job;
-	e.u.task.attempt = info.attempt;
 	e.u.task.end = WZ_END_COMPLETED;
-	for (uint32_t i = 0; r == 0 && i < info.tasks_max; i++) {
+	for (uint32_t i = 0; r == 0 && i < info.task_numbers; i++) {
 		e.u.task.task = i;
+		e.u.task.attempt = wz_core_task_attempt(d->core, job, i);
 		r = wz_core_apply(d->core, &e, err);
 	}
 	return r;

@@ -20,6 +20,7 @@ struct wz_drive_options {
 	bool track;            /* keep frag_sum up to date with every start, at the cost of two measures each */
 	bool draw;             /* keep `draw` up to date in the same way */
 	struct wz_enact_options faults; /* zero: perfect hands */
+	struct wz_core_watch watch; /* of the core: for a journal */
 	/* Called before a start is applied, on the state that it was decided on; NULL. Negative ends the run. */
 	int (*before)(void *ctx, const struct wz_effect *e, struct wz_err *err);
 	void *before_ctx;

@@ -109,21 +109,27 @@ static int cut(struct wz_core *c, const struct wz_effect *e, uint64_t now_us, st
 int wz_enact_effect(struct wz_enact *x, struct wz_core *c, const struct wz_effect *e, struct wz_err *err)
 {
 	struct wz_reply a = {.effect = e->id, .due_us = wz_core_now(c)};
+	uint64_t warn = e->kind == WZ_EF_PREEMPT ? x->o.warn_us : 0;
 	int r;
 
-	if (e->kind != WZ_EF_START && e->kind != WZ_EF_STOP && e->kind != WZ_EF_REPARTITION)
+	if (e->kind != WZ_EF_START && e->kind != WZ_EF_STOP && e->kind != WZ_EF_PREEMPT &&
+	        e->kind != WZ_EF_SUSPEND && e->kind != WZ_EF_RESUME && e->kind != WZ_EF_CHECKPOINT &&
+	        e->kind != WZ_EF_REPARTITION)
 		return 0;
 	if (chance(x, x->o.loss_ppm)) {
 		x->lost++;
 		return 0;
 	}
-	a.refused = e->kind != WZ_EF_STOP && chance(x, x->o.refuse_ppm);
+	a.refused = (e->kind == WZ_EF_START || e->kind == WZ_EF_SUSPEND || e->kind == WZ_EF_REPARTITION) &&
+	            chance(x, x->o.refuse_ppm);
 	x->refused += a.refused;
 	if (e->kind == WZ_EF_REPARTITION && !a.refused && (r = cut(c, e, a.due_us, err)) < 0)
 		return r;
-	if (x->o.delay_us == 0)
+	if (x->o.delay_us == 0 && warn == 0)
 		return acknowledge(c, e->id, a.refused, a.due_us, err);
 	a.due_us += wz_rng_below(&x->rng, x->o.delay_us + 1);
+	if (warn)
+		a.due_us += wz_rng_below(&x->rng, warn + 1);
 	r = push(x, a);
 	if (r == 0 && chance(x, x->o.twice_ppm)) {
 		x->twice++;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The hands of the simulated body: effects become acknowledgements, at once or late, some of them never, some twice.
- * With delay 0 and loss 0 an effect is confirmed as soon as it is enacted. */
+ * With delay 0 and loss 0 an effect is confirmed as soon as it is enacted. A task that is warned (PREEMPT) needs up to
+ * warn_us more for its checkpoint; HOLD, UNHOLD and EXPLAIN await no answer. */
 #ifndef WZ_SIM_ENACT_H
 #define WZ_SIM_ENACT_H
 
@@ -11,7 +12,8 @@ struct wz_enact_options {
 	uint64_t delay_us;    /* acknowledgements come uniformly within 0..delay */
 	uint32_t loss_ppm;    /* lost ones, per million */
 	uint32_t twice_ppm;   /* duplicated ones */
-	uint32_t refuse_ppm;  /* starts that the node refuses */
+	uint32_t refuse_ppm;  /* starts, and attempts to freeze, that the node refuses */
+	uint64_t warn_us;     /* a checkpoint takes uniformly 0..warn_us */
 	uint64_t seed;
 };
 

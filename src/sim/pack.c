@@ -152,6 +152,7 @@ static int start(struct run *x, uint32_t n_arrivals, struct wz_err *err)
 	        .track = !x->o->no_curves,
 	        .draw = x->o->draw,
 	        .faults = x->o->faults,
+	        .watch = x->o->watch,
 	        .before = x->o->explain ? say_why : NULL,
 	        .before_ctx = x};
 	int r;

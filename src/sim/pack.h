@@ -46,6 +46,7 @@ struct wz_pack_options {
 	bool draw;                      /* measure power and price too */
 	uint32_t explain;               /* this many placements in words, */
 	uint32_t explain_at;            /* from this percent of arrivals on */
+	struct wz_core_watch watch;     /* of the core, for a journal; of one run */
 	struct wz_buf *words;           /* appended to: a line each */
 };
 

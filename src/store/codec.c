@@ -27,6 +27,8 @@ enum type {
 	T_FACTS,
 	T_DEVICES,
 	T_LABELS,
+	T_TAINTS,
+	T_SETS,
 	T_PLACE,
 	T_PROFILE,
 	T_MIX
@@ -46,7 +48,8 @@ struct field {
 static const struct field node_joined[] = {F("node", T_U32, node.node), F("name", T_STR, node.name),
         F("site", T_STR, node.site), F("rack", T_STR, node.rack), F("cpu", T_I64, node.cpu_milli),
         F("mem", T_I64, node.mem_bytes), F("max_tasks", T_U32, node.max_tasks),
-        F("count_only", T_BOOL, node.count_only), F("devices", T_DEVICES, node), F("labels", T_LABELS, node), {0}};
+        F("count_only", T_BOOL, node.count_only), F("devices", T_DEVICES, node),
+        F("labels", T_LABELS, node.n_labels), F("taints", T_TAINTS, node.n_taints), {0}};
 static const struct field nothing[] = {{0}};
 static const struct field ruled[] = {F("name", T_STR, rules.name), F("rules", T_STR, rules.text), {0}};
 static const struct field named[] = {F("name", T_STR, named.name), {0}};
@@ -61,7 +64,8 @@ static const struct field telemetry[] = {F("node", T_U32, telemetry.node), F("in
 static const struct field submitted[] = {F("job", T_U64, submit.job), F("user", T_STR, submit.user),
         F("queue", T_STR, submit.queue), F("priority", T_I32, submit.priority),
         F("profile", T_PROFILE, submit.profile), F("held", T_BOOL, submit.held), F("p50", T_U64, submit.p50_us),
-        F("p80", T_U64, submit.p80_us), F("p95", T_U64, submit.p95_us), {0}};
+        F("p80", T_U64, submit.p80_us), F("p95", T_U64, submit.p95_us), F("labels", T_LABELS, submit.n_labels),
+        F("constraint", T_STR, submit.constraint), F("sets", T_SETS, submit.n_sets), {0}};
 static const struct field edited[] = {
         F("job", T_U64, edit.job), F("priority", T_I32, edit.priority), F("profile", T_PROFILE, edit.profile), {0}};
 static const struct field job[] = {F("job", T_U64, job.job), {0}};
@@ -69,11 +73,19 @@ static const struct field task_started[] = {
         F("job", T_U64, task.job), F("task", T_U32, task.task), F("attempt", T_U32, task.attempt), {0}};
 static const struct field task_ended[] = {F("job", T_U64, task.job), F("task", T_U32, task.task),
         F("attempt", T_U32, task.attempt), F("end", T_U32, task.end), F("requeue", T_BOOL, task.requeue), {0}};
-static const struct field observed[] = {F("job", T_U64, observed.job), F("place", T_PLACE, observed.place), {0}};
+static const struct field observed[] = {F("job", T_U64, observed.job), F("place", T_PLACE, observed.place),
+        F("labels", T_LABELS, observed.n_labels), F("constraint", T_STR, observed.constraint), {0}};
 static const struct field reported[] = {F("job", T_U64, report.job), F("task", T_U32, report.task),
         F("progress_milli", T_I64, report.progress_milli), F("checkpoint_us", T_I64, report.checkpoint_us), {0}};
+static const struct field resized[] = {F("job", T_U64, resize.job), F("set", T_STR, resize.set),
+        F("min", T_U32, resize.tasks_min), F("max", T_U32, resize.tasks_max), {0}};
+static const struct field budget_set[] = {F("name", T_STR, budget.name), F("selector", T_STR, budget.selector),
+        F("limit", T_U32, budget.limit), F("most", T_BOOL, budget.most), F("percent", T_BOOL, budget.percent),
+        F("expected", T_U32, budget.expected), {0}};
+static const struct field budget_removed[] = {F("name", T_STR, budget.name), {0}};
 static const struct field confirmed[] = {F("effect", T_U64, effect.effect), {0}};
 static const struct field refused[] = {F("effect", T_U64, effect.effect), F("reason", T_U32, effect.reason), {0}};
+static const struct field rule_list[] = {F("rules", T_STR, rule_list.text), {0}};
 static const struct field policy[] = {F("name", T_STR, policy.name), {0}};
 static const struct field workload[] = {F("mix", T_MIX, workload), {0}};
 
@@ -96,6 +108,10 @@ static const struct field *const event_fields[] = {
         [WZ_EV_TASK_ENDED] = task_ended,
         [WZ_EV_TASK_OBSERVED] = observed,
         [WZ_EV_TASK_REPORTED] = reported,
+        [WZ_EV_JOB_REQUEUED] = job,
+        [WZ_EV_JOB_SUSPENDED] = job,
+        [WZ_EV_JOB_RESUMED] = job,
+        [WZ_EV_JOB_RESIZED] = resized,
         [WZ_EV_EFFECT_CONFIRMED] = confirmed,
         [WZ_EV_EFFECT_REFUSED] = refused,
         [WZ_EV_POLICY_SET] = policy,
@@ -108,6 +124,9 @@ static const struct field *const event_fields[] = {
         [WZ_EV_OFFER_REMOVED] = named,
         [WZ_EV_SOLUTION] = named,
         [WZ_EV_REPACK_ASKED] = named,
+        [WZ_EV_RULES_SET] = rule_list,
+        [WZ_EV_DISRUPTION_BUDGET_SET] = budget_set,
+        [WZ_EV_DISRUPTION_BUDGET_REMOVED] = budget_removed,
 };
 
 #define E(key, type, member) \
@@ -135,6 +154,46 @@ static const struct field facts_fields[] = {D("model", T_MODEL, model), D("mem",
 static const struct field place_fields[] = {P("node", T_U32, node), P("devices", T_MASK, devices),
         P("cpu", T_I64, cpu), P("mem", T_I64, mem), P("dev_milli", T_I32, dev_milli),
         P("dev_mem", T_LESS_ONE, dev_mem), {0}};
+
+#define L(key, type, owner, member) \
+	{ \
+		key, type, (uint16_t)offsetof(struct owner, member) \
+	}
+static const struct field taint_fields[] = {L("key", T_STR, wz_taint, key), L("value", T_STR, wz_taint, value),
+        L("effect", T_U8, wz_taint, effect), {0}};
+static const struct field set_fields[] = {L("name", T_STR, wz_ev_set, name),
+        L("profile", T_PROFILE, wz_ev_set, profile), L("labels", T_LABELS, wz_ev_set, n_labels),
+        L("constraint", T_STR, wz_ev_set, constraint), {0}};
+
+/* A count and the array that it counts, neighbours in every struct that has such a pair; copied, since the types differ. */
+struct label_list {
+	uint32_t n;
+	const struct wz_label *label;
+};
+struct list {
+	uint32_t n;
+	const void *item;
+};
+#define NEIGHBOURS(owner, n, array) \
+	_Static_assert( \
+	        offsetof(struct owner, array) - offsetof(struct owner, n) == offsetof(struct list, item), #array)
+NEIGHBOURS(wz_ev_node, n_labels, label);
+NEIGHBOURS(wz_ev_node, n_taints, taint);
+NEIGHBOURS(wz_ev_submit, n_labels, label);
+NEIGHBOURS(wz_ev_submit, n_sets, set);
+NEIGHBOURS(wz_ev_set, n_labels, label);
+NEIGHBOURS(wz_event, u.observed.n_labels, u.observed.label);
+
+struct list_kind {
+	const struct field *fields;
+	size_t size;
+	uint32_t max;
+	const char *too_many;
+};
+static const struct list_kind taint_list = {
+        taint_fields, sizeof(struct wz_taint), WZ_NODE_TAINTS_MAX, "more than 64 taints"};
+static const struct list_kind set_list = {
+        set_fields, sizeof(struct wz_ev_set), WZ_JOB_SETS_MAX, "more than 64 sets"};
 
 static const struct field *fields_of(uint64_t kind)
 {
@@ -202,6 +261,20 @@ static void write_mask(struct out *o, uint64_t mask)
 	wz_buf_addc(o->b, ']');
 }
 
+static void write_list(struct out *o, const struct list_kind *k, const void *p)
+{
+	struct list l;
+
+	memcpy(&l, p, sizeof(l));
+	wz_buf_addc(o->b, '[');
+	for (uint32_t i = 0; i < l.n; i++) {
+		wz_buf_addz(o->b, i ? ",{" : "{");
+		write_fields(o, k->fields, (const char *)l.item + i * k->size, true);
+		wz_buf_addc(o->b, '}');
+	}
+	wz_buf_addc(o->b, ']');
+}
+
 static void write_devices(struct out *o, const struct wz_ev_node *n)
 {
 	wz_buf_addc(o->b, '[');
@@ -213,13 +286,16 @@ static void write_devices(struct out *o, const struct wz_ev_node *n)
 	wz_buf_addc(o->b, ']');
 }
 
-static void write_labels(struct out *o, const struct wz_ev_node *n)
+static void write_labels(struct out *o, const void *p)
 {
+	struct label_list n;
+
+	memcpy(&n, p, sizeof(n));
 	wz_buf_addc(o->b, '{');
-	for (uint32_t i = 0; i < n->n_labels; i++) {
-		struct wz_str key = n->label[i].key;
+	for (uint32_t i = 0; i < n.n; i++) {
+		struct wz_str key = n.label[i].key;
 		for (uint32_t k = 0; k < i; k++)
-			if (wz_str_eq(key, n->label[k].key))
+			if (wz_str_eq(key, n.label[k].key))
 				refuse(o, "BadText", "a label is there twice");
 		for (size_t k = 0; k < key.len; k++)
 			if ((unsigned char)key.ptr[k] < 0x20 || key.ptr[k] == '"' || key.ptr[k] == '\\')
@@ -228,7 +304,7 @@ static void write_labels(struct out *o, const struct wz_ev_node *n)
 			wz_buf_addc(o->b, ',');
 		write_text(o, key);
 		wz_buf_addc(o->b, ':');
-		write_text(o, n->label[i].value);
+		write_text(o, n.label[i].value);
 	}
 	wz_buf_addc(o->b, '}');
 }
@@ -307,7 +383,9 @@ static bool is_default(enum type t, const void *p)
 	case T_DEVICES:
 		return ((const struct wz_ev_node *)p)->n_devices == 0;
 	case T_LABELS:
-		return ((const struct wz_ev_node *)p)->n_labels == 0;
+	case T_TAINTS:
+	case T_SETS:
+		return *(const uint32_t *)p == 0; /* the count */
 	case T_PROFILE:
 		return !*(const struct wz_profile *const *)p;
 	case T_MIX:
@@ -353,6 +431,10 @@ static void write_value(struct out *o, enum type t, const void *p)
 		break;
 	case T_LABELS:
 		write_labels(o, p);
+		break;
+	case T_TAINTS:
+	case T_SETS:
+		write_list(o, t == T_TAINTS ? &taint_list : &set_list, p);
 		break;
 	case T_PROFILE:
 		write_profile(o, *(const struct wz_profile *const *)p);
@@ -572,8 +654,32 @@ static bool read_devices(struct in *x, struct wz_ev_node *n)
 	return !x->j.what;
 }
 
-static bool read_labels(struct in *x, struct wz_ev_node *n)
+static bool read_list(struct in *x, const struct list_kind *k, void *ret)
 {
+	struct list l = {0};
+	char *item = room(x, k->max * k->size);
+	uint32_t n = 0;
+
+	if (!item || !wz_json_array(&x->j))
+		return false;
+	for (; wz_json_item(&x->j); n++) {
+		if (n == k->max) {
+			wz_json_fail(&x->j, k->too_many);
+			return false;
+		}
+		memset(item + n * k->size, 0, k->size);
+		if (!read_fields(x, k->fields, item + n * k->size))
+			return false;
+	}
+	l.n = n;
+	l.item = item;
+	memcpy(ret, &l, sizeof(l));
+	return !x->j.what;
+}
+
+static bool read_labels(struct in *x, void *ret)
+{
+	struct label_list list;
 	struct wz_label *l = room(x, WZ_NODE_LABELS_MAX * sizeof(*l));
 	struct wz_str key;
 	uint32_t i = 0;
@@ -592,8 +698,8 @@ static bool read_labels(struct in *x, struct wz_ev_node *n)
 		if (!wz_json_string(&x->j, x->a, &l[i].value))
 			return false;
 	}
-	n->label = l;
-	n->n_labels = i;
+	list = (struct label_list){i, l};
+	memcpy(ret, &list, sizeof(list));
 	return !x->j.what;
 }
 
@@ -720,6 +826,9 @@ static bool read_value(struct in *x, enum type t, void *p)
 		return read_devices(x, p);
 	case T_LABELS:
 		return read_labels(x, p);
+	case T_TAINTS:
+	case T_SETS:
+		return read_list(x, t == T_TAINTS ? &taint_list : &set_list, p);
 	case T_PROFILE:
 		return read_profile(x, p);
 	case T_MIX:

@@ -36,19 +36,35 @@ static void add_text(struct query *q, const char *z, struct wz_str s)
 	q->v[q->n++].s = s;
 }
 
-static void select_columns(struct query *q, unsigned table)
+/* Of a brief row the long texts are left out: they are most of what is on its pages. */
+static bool is_long(const char *column)
+{
+	static const char *const words[] = {"spec", "env", "script", "idem"};
+	for (unsigned i = 0; i < 4; i++)
+		if (strcmp(words[i], column) == 0)
+			return true;
+	return false;
+}
+
+static void select_some(struct query *q, unsigned table, bool brief)
 {
 	const struct wz_table *t = &wz_tables[table];
 
 	q->n = 0;
 	wz_buf_init(&q->sql, wz_os_mem(), 1u << 16);
 	for (unsigned i = 0; i < t->n; i++) {
-		add(q, i ? ",\"" : "SELECT \"");
+		add(q, i ? "," : "SELECT ");
+		add(q, brief && is_long(t->column[i].name) ? "NULL AS \"" : "\"");
 		add(q, t->column[i].name);
 		add(q, "\"");
 	}
 	add(q, " FROM ");
 	add(q, t->name);
+}
+
+static void select_columns(struct query *q, unsigned table)
+{
+	select_some(q, table, false);
 }
 
 static void read_row(sqlite3_stmt *st, unsigned table, union wz_row *row)
@@ -143,7 +159,7 @@ int wz_store_jobs(struct wz_store *s, const struct wz_job_query *j,
 	struct call c = {.jobs = row, .ctx = ctx};
 	struct query q;
 
-	select_columns(&q, WZ_T_JOBS);
+	select_some(&q, WZ_T_JOBS, j->brief);
 	add(&q, " WHERE 1");
 	if (j->job)
 		add_int(&q, " AND job = ?", (int64_t)j->job);

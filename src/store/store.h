@@ -164,6 +164,7 @@ struct wz_job_query {
 	uint64_t after;          /* page: numbers above (newest_first: below, when not 0) */
 	uint32_t limit;          /* 0: 1000 */
 	bool newest_first;
+	bool brief;              /* without spec, env, script and idem, which lists do not show */
 };
 /* Rows are valid for the call. A callback that returns not 0 ends the query with that value. */
 int wz_store_jobs(struct wz_store *s, const struct wz_job_query *q, int (*row)(void *ctx, const struct wz_job_row *r),

@@ -397,7 +397,7 @@ static void fake_device_list(void *ctx, struct wz_api_call *c, const struct wz_a
 static void fake_queue_list(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq)
 {
 	(void)ctx, (void)rq;
-	wz_api_item_queue(c, &(struct wz_api_queue){.name = WZ_STR("default"), .state = WZ_STR("open")});
+	wz_api_item_queue(c, &(struct wz_api_queue){.name = WZ_STR("default")});
 	wz_api_list_end(c, 0);
 }
 
@@ -515,6 +515,28 @@ static void fake_board(void *ctx, struct wz_api_call *c, const struct wz_api_boa
 	                              .digest = WZ_STR("00000000000000ff"),
 	                              .nodes = {nodes, 1},
 	                              .jobs = {jobs, 1}});
+}
+
+static void fake_whatif(void *ctx, struct wz_api_call *c, const struct wz_api_whatif_query *rq)
+{
+	(void)ctx;
+	if (!rq->edit.len || rq->edit.len > 64) {
+		fake_fail(c, -EINVAL, "BadEdit", "an edit of at most 64 bytes is expected");
+		return;
+	}
+	wz_api_item_change(c, &(struct wz_api_change){.job = 1, .now_latest_us = 1700000000000000});
+	wz_api_list_end(c, 0);
+}
+
+static void fake_samples(void *ctx, struct wz_api_call *c, const struct wz_api_sample_query *rq)
+{
+	(void)ctx;
+	if (rq->node.len && !wz_str_eq(rq->node, WZ_STR("n1"))) {
+		fake_fail(c, -ENOENT, "NoSuchNode", "no such node");
+		return;
+	}
+	wz_api_item_sample(c, &(struct wz_api_sample){.time_us = 1700000000000000, .util_pct = 50, .power_mw = -1});
+	wz_api_list_end(c, 0);
 }
 
 static void fake_timeline(void *ctx, struct wz_api_call *c, const struct wz_api_timeline_query *rq)

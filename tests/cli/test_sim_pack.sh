@@ -132,6 +132,15 @@ digests() { sed -E 's/.*"placement":("[^"]*"),"seed":([0-9]+).*"digest":("[^"]*"
 	[ ! -e stopped.csv ] || fail "a file was written"
 	ok "an interrupt ends a run, and nothing is written"
 
+	run 0 $pack --placement jigsaw --journal journal.jsonl
+	lines=$(wc -l <journal.jsonl)
+	nodes=$(grep -c '^{"ev":12,' journal.jsonl)
+	[ "$nodes" -gt 0 ] && [ "$lines" -gt "$nodes" ] && grep -q '^{"ef":1,' journal.jsonl || fail "the journal: $nodes of $lines"
+	run 0 $pack --placement jigsaw --journal again.jsonl
+	cmp -s journal.jsonl again.jsonl || fail "the same run has another journal"
+	run 3 $pack --placement jigsaw --journal /nowhere/at/all.jsonl
+	ok "a journal of the run: every node, event and start"
+
 	run 3 $pack --csv /nowhere/at/all.csv
 	no_output
 	ok "an output that cannot be written is an error, and nothing is printed"

@@ -56,6 +56,9 @@ static void test_refused(void)
 	tap_eq_i64(ack(&w, REFUSED, plan_id(&w, WZ_EF_START, 1, 0)), 0, "refused");
 	tap_eq_i64(info_of(&w, 1).attempt, 2, "another attempt");
 	tap_eq_i64(state_of(&w, 1), WZ_JOB_WAITING, "waits again");
+	tap_eq_i64(info_of(&w, 1).reason, WZ_REASON_LAUNCH_BACKOFF, "after a pause");
+	tap_eq_i64(wz_core_next_deadline(w.c), 5 * SECOND, "of five seconds");
+	at(&w, 5);
 	tap_eq_i64(step(&w), 1, "one starts");
 	tap_ok(plan_find(&w, WZ_EF_START, 1, 0) != NULL, "it kept its place before job 2");
 	tap_eq_i64(task_event(&w, WZ_EV_TASK_ENDED, 1, 0, 1, WZ_END_FAILED, false), 0,
@@ -240,7 +243,9 @@ static void test_ends(void)
 			tap_eq_i64(task_event(&w, WZ_EV_TASK_ENDED, 1, 0, 1, (enum wz_end)end, requeue), 0, "ends");
 			tap_eq_i64(state_of(&w, 1), requeue && end != WZ_END_COMPLETED ? WZ_JOB_WAITING : -1,
 			        "end %u requeue %d", end, requeue);
-			tap_ok(wz_core_next_deadline(w.c) == UINT64_MAX, "the time limit ended with it");
+			tap_eq_i64((int64_t)wz_core_next_deadline(w.c),
+			        (int64_t)(requeue && end == WZ_END_LAUNCH_FAILED ? 5 * SECOND : UINT64_MAX),
+			        "the time limit ended with it");
 			world_free(&w);
 		}
 }
@@ -295,6 +300,7 @@ static void test_order(void)
 	for (unsigned i = 0; i < 3; i++)
 		ack(&w, REFUSED, plan_id(&w, WZ_EF_START, (const uint64_t[]){5, 1, 3}[i], 0));
 	submit(&w, 6, "gpus=1");
+	at(&w, 5);
 	tap_eq_i64(step(&w), 4, "again");
 	static const uint64_t again[] = {3, 1, 5, 6};
 	for (unsigned i = 0; i < 4 && i < w.plan.n; i++)
@@ -443,8 +449,10 @@ static void test_together(void)
 		        (struct wz_ev_node){.rack = wz_str((const char *[]){"r1", "r2", "r2", "", "", ""}[i])});
 	submit(&w, 1, "gpus=1 tasks=5 link=rack");
 	tap_eq_i64(step(&w), 0, "no rack has five; nodes of no rack promise nothing");
-	tap_eq_i64(why(&w, 1).main, WZ_REASON_GANG, "the gang");
+	tap_eq_i64(why(&w, 1).main, WZ_REASON_TOPOLOGY, "no place holds the gang");
 	tap_eq_i64(why(&w, 1).tasks_fit, 4, "four fit under r2");
+	tap_eq_i64(why(&w, 1).place_fits, 4, "which is named");
+	tap_ok(strcmp(why(&w, 1).place, "r2") == 0, "as %s", why(&w, 1).place);
 	submit(&w, 2, "gpus=1 tasks=4 link=rack");
 	tap_eq_i64(run_step(&w), 4, "four do");
 	for (uint32_t t = 0; t < 4; t++)
@@ -1023,10 +1031,10 @@ static void test_rules(void)
 	for (uint32_t kind = 0; kind < 80;
 	        kind++) { /* kinds that later rooms decide on are carried; others are refused */
 		bool carried = kind == WZ_EV_SITE_JOINED || kind == WZ_EV_SITE_LEFT ||
-		               kind == WZ_EV_TASK_REPORTED ||
 		               (kind >= WZ_EV_OFFER_SET && kind <= WZ_EV_REPACK_ASKED);
 		bool known = carried || kind == 1 || kind == 2 || (kind >= 12 && kind <= 16) ||
-		             (kind >= 30 && kind <= 37) || kind == 50 || kind == 51 || (kind >= 60 && kind <= 65);
+		             (kind >= 30 && kind <= 42) || kind == 50 || kind == 51 || (kind >= 60 && kind <= 65) ||
+		             (kind >= 70 && kind <= 72);
 		if (known && !carried)
 			continue;
 		before = wz_core_digest(w.c);

@@ -93,7 +93,7 @@ static void step_and_confirm(struct run *x, uint64_t budget)
 		tap_ok(r == 0, "effect: %d", r);
 	}
 	for (uint32_t i = 0; i < x->w.plan.n; i++)
-		if (x->w.plan.effect[i].kind != WZ_EF_EXPLAIN)
+		if (x->w.plan.effect[i].kind != WZ_EF_EXPLAIN && x->w.plan.effect[i].kind != WZ_EF_RESIZE)
 			event(x, (struct wz_event){.kind = WZ_EV_EFFECT_CONFIRMED,
 			                 .u.effect.effect = x->w.plan.effect[i].id});
 }
@@ -118,6 +118,59 @@ static void declare(struct run *x, const char *name)
 		x->surfaced += r == -ENOMEM;
 	} while (r == -ENOMEM && x->surfaced < 3);
 	tap_ok(r == 0, "declare: %d", r);
+}
+
+static void asking(
+        struct run *x, uint64_t number, const char *text, const char *app, const char *constraint, uint32_t sets)
+{
+	struct wz_profile p = profile(&x->w, text), q = profile(&x->w, "cpus=2 tasks=2..4");
+	struct wz_label label[2] = {{WZ_STR("app"), wz_str(app)}, {WZ_STR("tier"), WZ_STR("1")}};
+	struct wz_ev_set set[2] = {
+	        {.name = WZ_STR("one"), .profile = &p}, {.name = WZ_STR("two"),
+	                                                        .profile = &q,
+	                                                        .n_labels = 1,
+	                                                        .label = label,
+	                                                        .constraint = WZ_STR("apart~: tier per rack")}};
+	event(x, (struct wz_event){.kind = WZ_EV_JOB_SUBMITTED,
+	                 .u.submit = {.job = number,
+	                         .profile = &p,
+	                         .n_labels = 2,
+	                         .label = label,
+	                         .constraint = wz_str(constraint),
+	                         .n_sets = sets,
+	                         .set = set}});
+}
+
+/* Constraints, labels, budgets, sets of tasks, another number of tasks. */
+static void more_history(struct run *x)
+{
+	struct wz_taint taint = {WZ_STR("old"), WZ_STR("yes"), 2};
+	asking(x, 60, "cpus=1", "web", "spread: app=web per node; ports: 80; node~: zone=nodeA0", 0);
+	asking(x, 61, "cpus=1", "web", "apart: app=db per zone; near: app=web per rack; tolerate: *", 0);
+	asking(x, 62, "cpus=1 repair=1m", "gang", "together: rack", 2);
+	for (uint32_t i = 24; i < 70; i++) /* domains are added while they are counted */
+		node(x, i, 1, i % 6);
+	event(x, (struct wz_event){.kind = WZ_EV_NODE_JOINED,
+	                 .u.node = {.node = {70},
+	                         .name = WZ_STR("tainted"),
+	                         .cpu_milli = 1000,
+	                         .mem_bytes = GI,
+	                         .n_taints = 1,
+	                         .taint = &taint}});
+	event(x, (struct wz_event){.kind = WZ_EV_DISRUPTION_BUDGET_SET,
+	                 .u.budget = {.name = WZ_STR("b"), .selector = WZ_STR("app in (web,db)"), .limit = 1}});
+	step_and_confirm(x, 0);
+	ask(x, 61);
+	event(x, (struct wz_event){.kind = WZ_EV_JOB_RESIZED,
+	                 .u.resize = {.job = 62, .set = WZ_STR("two"), .tasks_min = 1, .tasks_max = 2}});
+	event(x, (struct wz_event){
+	                 .kind = WZ_EV_JOB_RESIZED, .u.resize = {.job = 50, .tasks_min = 20, .tasks_max = 90}});
+	step_and_confirm(x, 0);
+	step_and_confirm(x, 0);
+	event(x, (struct wz_event){.kind = WZ_EV_TASK_ENDED,
+	                 .u.task = {.job = 62, .task = 0, .attempt = 1, .end = WZ_END_FAILED, .requeue = true}});
+	step_and_confirm(x, 0);
+	event(x, (struct wz_event){.kind = WZ_EV_DISRUPTION_BUDGET_REMOVED, .u.budget.name = WZ_STR("b")});
 }
 
 static void history(struct run *x)
@@ -169,6 +222,7 @@ static void history(struct run *x)
 	ask(x, 14);
 	job(x, 50, "cpus=1 tasks=40", "frank");
 	step_and_confirm(x, 0);
+	more_history(x);
 }
 
 /* Returns the digest at the end. */

@@ -139,7 +139,7 @@ static void test_error_texts(void)
 	        "              ^");
 	expect_error("colour=red",
 	        "no key \"colour\"; the keys are gpus, gpu-share, gpu-mem, gpu-mem-total, cu, gpu-type, gpu-mig, "
-	        "link, free, bw, util, cpus, mem, time, tasks, kind, preempt\n"
+	        "link, free, bw, util, cpus, mem, time, tasks, kind, preempt, repair\n"
 	        "colour=red\n"
 	        "^");
 	expect_error("gpus=\xe5\x85\xab cpus=x\xff",
@@ -256,7 +256,7 @@ static void test_declared_model(void)
 
 static void test_keys(void)
 {
-	tap_eq_i64(wz_profile_keys_n, 17, "keys");
+	tap_eq_i64(wz_profile_keys_n, 18, "keys");
 	for (unsigned i = 0; i < wz_profile_keys_n; i++) {
 		tap_ok(wz_profile_keys[i].name[0] && wz_profile_keys[i].value[0] && wz_profile_keys[i].help[0],
 		        "key %u", i);

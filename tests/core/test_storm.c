@@ -237,6 +237,8 @@ static void random_profile(struct storm *s, struct wz_profile *p)
 			KEY("bw=%u", (unsigned)(100 + below(s, 1900)));
 		if (chance(s, 30))
 			KEY("time=%us", (unsigned)(20 + below(s, 200)));
+		if (chance(s, 30))
+			KEY("repair=%us", (unsigned)(5 + below(s, 60)));
 		if (chance(s, 40)) {
 			unsigned lo = 1 + (unsigned)below(s, 4);
 			KEY("tasks=%u..%u", lo, lo + (unsigned)below(s, TASKS - lo + 1));
@@ -263,6 +265,11 @@ static struct body_job *some_job(struct storm *s, bool live)
 
 static void submit(struct storm *s)
 {
+	/* What a later start cannot make possible for those who were looked at before it, so that a step is complete. */
+	static const char *const asks[] = {"node: zone=x", "node: disk | zone!=x; ports: 80", "apart: u=1 per node",
+	        "apart~: u=2 per rack; node~: disk=ssd", "ports: 81,82/udp; apart: u in (1,2) per zone"};
+	static const char *const values[] = {"1", "2", "3"};
+	struct wz_label label = {WZ_STR("u"), wz_str(values[below(s, 3)])};
 	struct body_job *j = some_job(s, false);
 	struct wz_event e;
 	if (!j)
@@ -273,7 +280,10 @@ static void submit(struct storm *s)
 	                .user = WZ_STR("u"),
 	                .priority = (int32_t)below(s, 3) - 1,
 	                .profile = &j->profile,
-	                .held = chance(s, 5)}};
+	                .held = chance(s, 5),
+	                .n_labels = s->seed % 2 && chance(s, 50),
+	                .label = &label,
+	                .constraint = s->seed % 2 && chance(s, 30) ? wz_str(asks[below(s, 5)]) : WZ_STR("")}};
 	j->live = apply(s, &e) == 0;
 	j->may_end = j->profile.time_us > 0;
 	STORM_OK(s, j->live, "a job is accepted");
@@ -350,7 +360,17 @@ static void job_event(struct storm *s)
 	struct body_job *j = some_job(s, true);
 	struct wz_event e = {.u.job.job = j ? j->number : 1};
 	struct wz_profile p;
-	switch (below(s, 6)) {
+	switch (below(s, 8)) {
+	case 6:
+	case 7:
+		e = (struct wz_event){.kind = WZ_EV_JOB_RESIZED,
+		        .u.resize = {.job = e.u.job.job, .tasks_min = 1 + (uint32_t)below(s, 3)}};
+		e.u.resize.tasks_max = e.u.resize.tasks_min + (uint32_t)below(s, TASKS - 2);
+		if (j && apply(s, &e) == 0) {
+			j->profile.tasks_min = e.u.resize.tasks_min;
+			j->profile.tasks_max = e.u.resize.tasks_max;
+		}
+		return;
 	case 0:
 	case 1:
 		e.kind = WZ_EV_JOB_CANCELLED;
@@ -415,13 +435,18 @@ static void enact(struct storm *s, const struct wz_effect *f)
 {
 	struct body_job *j = job_of(s, f->job);
 	STORM_OK(s, j || f->kind == WZ_EF_EXPLAIN, "an effect names a live job");
-	if (!j || f->kind == WZ_EF_EXPLAIN)
+	if (!j || f->kind == WZ_EF_EXPLAIN || f->kind == WZ_EF_RESIZE)
 		return;
 	if (f->kind == WZ_EF_START) {
-		for (unsigned t = 0; t < TASKS; t++)
-			STORM_OK(s, !j->alive[t] || j->alive[t] == f->attempt,
-			        "I7: job %" PRIu64 " attempt %u starts while attempt %u lives", f->job, f->attempt,
-			        j->alive[t]);
+		STORM_OK(s, f->task < TASKS && !j->alive[f->task],
+		        "I7: task %u of job %" PRIu64 " starts while it lives", f->task, f->job);
+		for (unsigned t = 0; t < TASKS;
+		        t++) /* a task that was replaced is of a later attempt than its neighbours */
+			STORM_OK(s,
+			        !j->alive[t] || t == f->task ||
+			                wz_core_task_attempt(s->core[MAIN], f->job, t) == j->alive[t],
+			        "I7: job %" PRIu64 " attempt %u starts while task %u of attempt %u lives", f->job,
+			        f->attempt, t, j->alive[t]);
 		if (chance(s, 8)) {
 			later(s, f->id, false);
 			return;
@@ -546,8 +571,9 @@ static void check_racks(struct storm *s, uint64_t number)
 	if (wz_core_job(c, number, &i) < 0)
 		return;
 	a = &wz_core_shapes(c)->shape[i.shape.v];
-	STORM_OK(s, i.tasks_placed >= i.tasks_min, "I4: job %" PRIu64 " starts with less than its minimum", number);
-	for (uint32_t t = 0; t < i.tasks_max; t++) {
+	STORM_OK(s, i.state != WZ_JOB_STARTING || i.tasks_placed >= i.tasks_min,
+	        "I4: job %" PRIu64 " starts with less than its minimum", number);
+	for (uint32_t t = 0; t < i.task_numbers; t++) {
 		struct wz_place p;
 		if (wz_core_task(c, number, t, &p) < 0 || a->link_preferred ||
 		        (a->link != WZ_LINK_RACK && a->link != WZ_LINK_NODE) || i.tasks_max < 2)
@@ -642,7 +668,7 @@ static void check_books(struct storm *s)
 		}
 		live++;
 		waiting += info.state == WZ_JOB_WAITING;
-		for (uint32_t t = 0; t < info.tasks_max; t++) {
+		for (uint32_t t = 0; t < info.task_numbers; t++) {
 			struct wz_place p;
 			if (wz_core_task(c, j->number, t, &p) < 0) {
 				STORM_OK(s, t >= TASKS || !j->alive[t],

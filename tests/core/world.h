@@ -141,6 +141,52 @@ static inline int submit_prio(struct world *w, uint64_t job, const char *text, i
 
 static inline int submit(struct world *w, uint64_t job, const char *text) { return submit_prio(w, job, text, 0); }
 
+/* "app=web,tier=db" as labels; the texts stay where they are. */
+static inline uint32_t labels_of(const char *text, struct wz_label *ret)
+{
+	struct wz_str rest = wz_str(text ? text : "");
+	uint32_t n = 0;
+	while (rest.len) {
+		struct wz_str pair = wz_str_split(&rest, ','), key = wz_str_split(&pair, '=');
+		ret[n++] = (struct wz_label){key, pair};
+	}
+	return n;
+}
+
+/* With labels and a constraint. */
+static inline int submit_asking(struct world *w, uint64_t job, const char *text, const char *labels, const char *constraint)
+{
+	struct wz_profile p = profile(w, text);
+	struct wz_label l[16];
+	uint32_t n = labels_of(labels, l);
+	return world_apply(w, &(struct wz_event){.kind = WZ_EV_JOB_SUBMITTED,
+		.u.submit = {.job = job, .profile = &p, .n_labels = n, .label = l, .constraint = wz_str(constraint)}});
+}
+
+static inline int resize(struct world *w, uint64_t job, const char *set, uint32_t min, uint32_t max)
+{
+	return world_apply(w, &(struct wz_event){.kind = WZ_EV_JOB_RESIZED,
+		.u.resize = {.job = job, .set = wz_str(set), .tasks_min = min, .tasks_max = max}});
+}
+
+/* A node of T4s with labels "zone=a,..." and taints "dedicated=ml:1,..." (effect by number), in a rack. */
+static inline int node_labelled(struct world *w, uint32_t id, uint32_t gpus, const char *rack, const char *labels,
+	const char *taints)
+{
+	struct wz_label l[16], t[16];
+	struct wz_taint taint[16];
+	struct dev d[WZ_NODE_DEVICES_MAX];
+	uint32_t n = labels_of(taints, t), n_labels = labels_of(labels, l);
+	for (uint32_t i = 0; i < n; i++) {
+		struct wz_str value = wz_str_split(&t[i].value, ':');
+		taint[i] = (struct wz_taint){t[i].key, value, (uint8_t)(t[i].value.ptr[0] - '0')};
+	}
+	for (uint32_t i = 0; i < gpus; i++)
+		d[i] = (struct dev){.model = "T4"};
+	return node_like(w, id, gpus, d, (struct wz_ev_node){.rack = wz_str(rack), .n_labels = n_labels, .label = l,
+		.n_taints = n, .taint = taint});
+}
+
 static inline int job_event(struct world *w, uint32_t kind, uint64_t job)
 {
 	return world_apply(w, &(struct wz_event){.kind = kind, .u.job.job = job});
@@ -233,7 +279,7 @@ static inline unsigned step(struct world *w) { return step_within(w, 0); }
 static inline void confirm_plan(struct world *w)
 {
 	for (uint32_t i = 0; i < w->plan.n; i++)
-		if (w->plan.effect[i].kind != WZ_EF_EXPLAIN) {
+		if (w->plan.effect[i].kind != WZ_EF_EXPLAIN && w->plan.effect[i].kind != WZ_EF_RESIZE) {
 			int r = ack(w, WZ_EV_EFFECT_CONFIRMED, w->plan.effect[i].id);
 			tap_eq_i64(r, 0, "a confirmation");
 		}
@@ -292,6 +338,29 @@ static inline struct wz_explanation why(struct world *w, uint64_t job)
 	tap_eq_i64(r, 0, "explains job %" PRIu64, job);
 	tap_ok(wz_core_digest(w->c) == before && x.digest == before, "a question leaves no trace");
 	return x;
+}
+
+/* The state as bytes and back, into another core: the same digest, the same bytes. Replaces the core. */
+static inline void world_restart(struct world *w)
+{
+	struct wz_buf b, again;
+	struct wz_core *c = NULL;
+	bool same = false;
+	int r;
+	wz_buf_init(&b, &w->f.mem, 64u << 20);
+	wz_buf_init(&again, &w->f.mem, 64u << 20);
+	r = wz_core_export(w->c, &b, &w->err);
+	tap_eq_i64(r, 0, "exports");
+	r = wz_core_import(&w->f.mem, NULL, wz_buf_str(&b), &c, &same, &w->err);
+	tap_require(r == 0, "imports: %s", w->err.text);
+	tap_ok(same && wz_core_digest(c) == wz_core_digest(w->c), "the same digest");
+	r = wz_core_export(c, &again, &w->err);
+	tap_ok(r == 0 && wz_str_eq(wz_buf_str(&b), wz_buf_str(&again)), "export(import(x)) = x");
+	wz_buf_release(&b);
+	wz_buf_release(&again);
+	wz_core_free(w->c);
+	w->c = c;
+	world_check(w);
 }
 
 static inline struct wz_core_stats stats(const struct world *w)

@@ -39,8 +39,10 @@ until_true() {
 	done
 }
 
+# With `cgroup=` (empty) before `up` jobs run in real cgroups, where there are any.
 launch() {
-	"$wz" serve --state "$state_dir" --cluster "$dir/cluster.yaml" --no-cgroup >>"$dir/serve.log" 2>&1 &
+	# shellcheck disable=SC2086
+	"$wz" serve --state "$state_dir" --cluster "$dir/cluster.yaml" ${cgroup---no-cgroup} >>"$dir/serve.log" 2>&1 &
 	pid=$!
 }
 

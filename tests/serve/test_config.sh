@@ -36,6 +36,10 @@ wrong 'version: 1
 notifications: [{name: a, type: mail}, {name: a, type: mail}]' "no other entry has"
 wrong 'version: 1
 version: 1' "given twice"
+wrong 'version: 1
+queues: {.x: ""}' "expected a name of 1 to 63"
+wrong 'version: 1
+queues: {x: {weight: "1 2"}}' "whalezen.yaml:2:22: expected one word"
 wrong '- version' "expected keys such as"
 printf 'version: 1\n' >"$conf"
 chmod 666 "$conf"
@@ -82,8 +86,8 @@ launch() {
 	pid=$!
 }
 up
-port=$(sed -n 's/.*listens at: .*port \([0-9]*\).*/\1/p' "$dir/serve.log" | tail -1)
-url=https://127.0.0.1:$port
+find_url() { url=https://127.0.0.1:$(sed -n 's/.*listens at: .*port \([0-9]*\).*/\1/p' "$dir/serve.log" | tail -1); }
+find_url
 remote() { # TOKEN wz args...
 	token=$1
 	shift
@@ -169,6 +173,57 @@ done
 [ -e "$state_dir/audit.log.1" ] || fail "the audit log was never turned over"
 [ "$(stat -c %s "$state_dir/audit.log.1")" -le 131072 ] || fail "larger than it may be"
 ok "the audit file is turned over"
+
+sed -i 's/^limits:.*/limits: {jobs: 3, jobs-per-user: 2}/' "$conf"
+echo 'defaults: {profile: "cpus=2 mem=1Gi gpus=1"}' >>"$conf"
+run 0 "$wz" reload
+prints "changed: defaults limits"
+run 0 remote "$mine" submit --hold --cpus 3 -- true
+first=$(cat "$out")
+run 0 "$wz" show "$first"
+prints "gpus=1"
+prints "cpus=3"
+prints "mem=1Gi"
+run 0 remote "$mine" submit --hold -- true
+run 1 remote "$mine" submit --hold -- true
+says "as one user may: 2"
+run 0 "$wz" submit --hold -- true
+third=$(cat "$out")
+run 1 "$wz" submit --hold -- true
+says "as it may: 3"
+run 0 "$wz" cancel "$first" "$third"
+run 0 remote "$mine" submit --hold -- true
+crash
+up
+find_url
+run 1 remote "$mine" submit --hold -- true
+ok "defaults, and how many jobs there may be, after a crash too"
+
+sed -i '/^limits:/d; /^defaults:/d' "$conf"
+echo 'queues: {small: "parent=vision job-limit=gpu:1", vision: {weight: 2, user-limit: "gpu:2"}}' >>"$conf"
+run 0 "$wz" reload
+prints "queues"
+"$wz" submit --queue small --gpus 2 -- true >"$out" 2>"$err"
+until_true sh -c "'$wz' ps | grep -q 'more than the queue gives one job'"
+"$wz" submit --queue nosuch --gpus 1 -- true >"$out" 2>"$err" && fail "a queue that is not there"
+run 0 "$wz" run --queue small --gpus 1 -- true
+sed -i 's/weight: 2/weight: x/' "$conf"
+run 1 "$wz" reload
+says "queues.vision"
+sed -i 's/weight: x/weight: 3/' "$conf"
+run 0 "$wz" reload
+prints "changed: queues"
+crash
+up
+find_url
+run 0 "$wz" run --queue small --gpus 1 -- true
+# shellcheck disable=SC2046
+"$wz" cancel $("$wz" ps -q) >/dev/null 2>&1
+until_true none_left
+sed -i '/^queues:/d' "$conf"
+run 0 "$wz" reload
+"$wz" submit --queue small --gpus 1 -- true >"$out" 2>"$err" && fail "a queue that was taken out"
+ok "queues come from the file, change with it, and go with it"
 
 down
 up

@@ -15,6 +15,11 @@ prints "ok   journal: numbers and checksums"
 prints "ok   daemon, agent"
 prints "ok   daemon, invariants"
 prints "ok   file system"
+run 0 "$wz" ps --all --limit 1
+says "there are more"
+prints "RUNNING"
+run 0 "$wz" ps --all --limit 0
+[ ! -s "$err" ] || fail "more than all"
 ok "all is well beside a running daemon"
 
 run 0 "$wz" doctor --state "$state_dir" --backup "$dir/backup.db"
@@ -88,6 +93,7 @@ if [ "$(id -u)" = 0 ] && mkdir "$dir/tmpfs" && mount -t tmpfs -o size=24m none "
 	WZ_SERVER=$dir/tmpfs/s/whalezen.sock
 	until_true is_ready
 	before=$(submit --gpus 1 -- sh -c 'sleep 1; exit 7')
+	until_true is "$before" RUNNING
 	head -c 100m /dev/zero >"$dir/tmpfs/filler" 2>/dev/null
 	i=0
 	big=$(head -c 4000 /dev/zero | tr "\0" x)
@@ -99,7 +105,7 @@ if [ "$(id -u)" = 0 ] && mkdir "$dir/tmpfs" && mount -t tmpfs -o size=24m none "
 	rm "$dir/tmpfs/filler"
 	until_true submit -- true
 	run 1 "$wz" wait "$before"
-	until_true is "$before" FAILED
+	is "$before" FAILED || fail "what ran meanwhile is $("$wz" show "$before")"
 	# shellcheck disable=SC2046
 	"$wz" cancel $("$wz" ps --json | grep -o '"id":[0-9]*' | cut -d: -f2) >/dev/null 2>&1
 	until_true none_left

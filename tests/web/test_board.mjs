@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The dashboard against a real daemon: every view, live updates, a restart, roles, languages, wrong input, accessibility.
 import { createRequire } from 'node:module';
-import { CLUSTER, Daemon, done, launch, ok, open, readFileSync, shot, sleep, until } from './lib.mjs';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { CLUSTER, Daemon, done, launch, ok, open, readFileSync, shot, sleep, until, WZ } from './lib.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const DEVICES = '.table[aria-label=Devices]';
@@ -150,6 +152,16 @@ try {
   await page.setInputFiles('input[type=file]', { name: 'x.json', mimeType: 'text/plain', buffer: Buffer.from('{"hello":1}\nworld\n') });
   await page.waitForSelector('.problem');
   ok(/not a journal/.test(await page.textContent('.problem')), 'a file that is no journal: which line');
+  execFileSync(WZ, ['trace', 'gen', '--like', 'lab', '--out', join(d.dir, 'lab')]);
+  execFileSync(WZ, ['sim', 'pack', '-q', '--trace', join(d.dir, 'lab', 'trace.wz'), '--placement', 'jigsaw', '--journal', join(d.dir, 'run.jsonl')]);
+  await page.setInputFiles('input[type=file]', join(d.dir, 'run.jsonl'));
+  await page.waitForSelector('.picture canvas');
+  const steps = /(\d+) \/ (\d+)/.exec(await page.textContent('.tools'));
+  await page.$eval('.grow input[type=range]', (e) => { e.value = e.max; e.dispatchEvent(new Event('input', { bubbles: true })); });
+  await page.click('summary');
+  await until(async () => (await page.$$(`${DEVICES} a`)).length > 0, 'jobs on the board');
+  ok(Number(steps[2]) > 20, 'a run of the simulator is played back', steps);
+  await shot(page, 'en-replayed');
 } finally {
   await browser.close();
   await d.end();

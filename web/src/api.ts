@@ -39,6 +39,7 @@ export interface Span {
   job: number; task: number; attempt: number; user?: string; name?: string; node: string; devices?: number[];
   start_us: number; end_us?: number; state: string; planned?: boolean;
 }
+export interface Sample { time_us: number; util_pct: number; mem_used_pct: number; held_pct: number; power_mw: number }
 export interface Usage {
   key: string; jobs: number; completed: number; failed: number; cancelled: number;
   device_us: number; cpu_us: number; waste_us: number; wait_p50_us: number; wait_p95_us: number;

@@ -20,12 +20,14 @@ const zh: Record<string, string> = {
   'By user': '按用户', 'By queue': '按队列', 'By model': '按型号', 'By day': '按天', 'By state': '按状态', 'GPU-hours': '卡时', 'wasted': '浪费', 'Wasted GPU-hours': '浪费的卡时', 'Completed': '完成', 'Failed': '失败', 'Cancelled': '取消',
   'Median wait': '等待中位数', '95th percentile': '95 分位', 'numbers as': '数据：', 'Price of a GPU-hour': '每卡时价格', 'Cost': '费用',
   'Allocated against used': '分配与实际使用', 'Fair share: guaranteed against used': '公平份额：应得与已用', 'guaranteed': '应得', 'used': '已用', 'limit': '上限',
+  'The waste gap: held against used': '浪费的缺口：占用与实际使用', 'held': '占用', 'Utilisation over time': '利用率变化',
   'Held but idle': '占着不用', 'Devices that need a look': '需要看一眼的设备', 'All devices are healthy': '所有设备健康', 'Nobody holds idle devices': '没有人占着不用',
   'Before': '之前', 'After': '之后', 'moves': '移动', 'gain': '收益', 'cost': '代价', 'Nothing to gain now': '现在重排没有收益', 'Apply this plan': '执行此方案',
   'Open a file of': '打开文件：', 'Play': '播放', 'Pause': '暂停', 'Speed': '速度', 'step': '步', 'not a journal': '不是日志文件', 'line': '第几行',
   'This daemon does not do that yet': '此守护进程尚不支持', 'theme': '主题', 'Skip to content': '跳到内容', 'Filter': '筛选', 'all': '全部', 'rows': '行',
   'nothing expected fits': '预期的作业都放不下', 'expected jobs fit': '预期的作业放得下', 'Expected work': '预期的作业', 'nodes with room': '有空位的节点', 'share of the mix': '占比',
   'whole devices': '整卡', 'Legend': '图例', 'Device': '设备', 'Select with arrow keys, open with Enter': '方向键选择，回车打开', 'node': '节点', 'limit set': '上限', 'Compare': '比较', 'job(s)': '个作业',
+  'gone': '不再', 'unchanged': '不变',
   'starts earlier': '开始更早', 'starts later': '开始更晚', 'Queue limit': '队列上限', 'Change': '改动', 'See what changes': '看看有何变化', 'progress': '进度', 'Utilisation now': '当前利用率',
 };
 

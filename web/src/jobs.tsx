@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The queue, and the page of one job.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { ask, type Attempt, type Job, type Why } from './api';
+import { ask, type Attempt, type Job, type Sample, type Why } from './api';
 import { count, duration, moment, t } from './i18n';
 import { Confirm, Dialog, go, Problem, StateWord, Table, useAsk } from './parts';
+import { Lines } from './plot';
 import { nowUs, useStore } from './store';
 
 export function QueueView() {
@@ -123,6 +124,15 @@ function LogPanel({ job }: { job: Job }) {
   );
 }
 
+/** Utilisation of one device since the attempt began. */
+function Strip({ node, device, since }: { node: string; device: number; since: number }) {
+  const { changes } = useStore();
+  const { data } = useAsk<{ samples: Sample[] }>(`/v1/samples?node=${encodeURIComponent(node)}&device=${device}&since_us=${since}`, changes % 4 === 0);
+  const samples = data?.samples ?? [];
+  if (samples.length < 2) return null;
+  return <Lines at={samples.map((x) => x.time_us / 1e6)} unit="%" height={130} max={100} series={[{ name: `${node}:${device} ${t('use')}`, colour: '#3d9a6c', fill: true, values: samples.map((x) => (x.util_pct < 0 ? null : x.util_pct)) }, { name: t('Memory'), colour: '#b0559b', values: samples.map((x) => (x.mem_used_pct < 0 ? null : x.mem_used_pct)) }]} />;
+}
+
 function Attempts({ job }: { job: Job }) {
   const { data } = useAsk<{ attempts: Attempt[] }>(`/v1/jobs/${job.id}/attempts`);
   const { info } = useStore();
@@ -188,7 +198,7 @@ export function JobView({ id }: { id: number }) {
     ...(job.state === 'PENDING' ? [['hold', t('Hold')]] as [string, string][] : []), ...(job.state === 'HELD' ? [['release', t('Release')]] as [string, string][] : []),
     ...(job.state === 'RUNNING' ? [['requeue', t('Requeue')], ['suspend', t('Suspend')]] as [string, string][] : []), ...(job.state === 'SUSPENDED' ? [['resume', t('Resume')]] as [string, string][] : []),
   ];
-  const use = (board?.nodes ?? []).flatMap((n) => n.devices.filter((d) => d.pieces.some((p) => p.job === job.id)).map((d) => ({ key: `${n.name}:${d.index}`, util: d.util_pct })));
+  const use = (board?.nodes ?? []).flatMap((n) => n.devices.filter((d) => d.pieces.some((p) => p.job === job.id)).map((d) => ({ key: `${n.name}:${d.index}`, node: n.name, device: d.index, util: d.util_pct })));
   const facts: [string, unknown][] = [
     [t('User'), job.user], [t('queue'), job.queue], [t('Profile'), <code>{job.profile}</code>], [t('Priority'), job.priority], [t('Position'), job.position], [t('Expected start'), interval(job)],
     [t('Submitted'), moment(job.submit_us)], [t('Started'), moment(job.start_us)], [t('Ended'), moment(job.end_us)], [t('Attempt'), job.attempt],
@@ -202,7 +212,7 @@ export function JobView({ id }: { id: number }) {
       <Problem error={failed} />
       <section class="card"><dl class="facts">{facts.filter(([, v]) => v !== undefined && v !== '' && v !== 0 || v === 0).map(([k, v]) => (v || v === 0) && <><dt>{k}</dt><dd>{v as any}</dd></>)}</dl></section>
       {waiting && <WhyPanel job={job} mine={!!mine} />}
-      {!!use.length && <section class="card"><h2>{t('Utilisation now')}</h2><div class="use">{use.map((u) => <div><span>{u.key}</span><meter min={0} max={100} value={Math.max(0, u.util)} aria-label={u.key} /> {u.util < 0 ? '—' : `${u.util}%`}</div>)}</div></section>}
+      {!!use.length && <section class="card"><h2>{t('Utilisation now')}</h2><div class="use">{use.map((u) => <div><span>{u.key}</span><meter min={0} max={100} value={Math.max(0, u.util)} aria-label={u.key} /> {u.util < 0 ? '—' : `${u.util}%`}</div>)}</div>{use.slice(0, 4).map((u) => <Strip key={u.key} node={u.node} device={u.device} since={job.start_us ?? 0} />)}</section>}
       <Attempts job={job} />
       {mine && job.argv ? <section class="card"><h2>{t('Command')}</h2><pre class="command">{job.argv.map((a) => (/^[\w@%+=:,./-]+$/.test(a) ? a : `'${a.replace(/'/g, "'\\''")}'`)).join(' ')}</pre>
         <dl class="facts"><dt>{t('Folder')}</dt><dd><code>{job.cwd}</code></dd>{!!job.env_names?.length && <><dt>{t('Environment')}</dt><dd><code>{job.env_names.join(' ')}</code></dd></>}</dl></section>

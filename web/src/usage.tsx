@@ -1,40 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waste, fairness, cost, waiting: each plot with its numbers as a table and as CSV.
-import { useEffect, useRef, useState } from 'preact/hooks';
-import uPlot from 'uplot';
-import type { Usage } from './api';
-import { useDark } from './board';
+import { useState } from 'preact/hooks';
+import type { Sample, Usage } from './api';
 import { duration, t } from './i18n';
 import { Problem, Table, useAsk } from './parts';
+import { Bars, Lines } from './plot';
 import { useStore } from './store';
 
 interface Queue { name: string; parent?: string; weight: number; guaranteed_milli: number; limit_milli?: number; used_milli: number; pending: number; running: number }
-
-/** Bars side by side, one group a row, by uPlot. */
-function Bars({ labels, series, unit }: { labels: string[]; series: { name: string; colour: string; values: number[] }[]; unit: string }) {
-  const box = useRef<HTMLDivElement>(null);
-  const dark = useDark();
-  useEffect(() => {
-    const host = box.current!;
-    if (!labels.length) return;
-    const ink = dark ? '#c9d1dc' : '#333b47', grid = dark ? '#2b3139' : '#e4e7eb';
-    const xs = labels.map((_, i) => i);
-    const bars = (i: number) => uPlot.paths.bars!({ size: [0.8 / series.length, 60], align: 1, gap: 2 })!;
-    const plot = new uPlot({
-      width: Math.max(320, host.clientWidth), height: 220, legend: { show: true }, cursor: { y: false },
-      scales: { x: { time: false, range: [-0.6, labels.length - 0.2] }, y: { range: (_u, _lo, hi) => [0, hi > 0 ? hi * 1.1 : 1] } },
-      axes: [
-        { stroke: ink, grid: { show: false }, splits: () => xs, values: () => labels.map((l) => (l.length > 14 ? `${l.slice(0, 13)}…` : l)) },
-        { stroke: ink, grid: { stroke: grid }, size: 60, label: unit },
-      ],
-      series: [{ label: '', value: (_u, v) => labels[v] ?? '' }, ...series.map((s, i) => ({ label: s.name, stroke: s.colour, fill: s.colour, paths: bars(i), points: { show: false }, value: (_u: uPlot, v: number | null) => (v === null ? '' : v.toFixed(2)) }))],
-    }, [xs, ...series.map((s, i) => s.values)], host);
-    const o = new ResizeObserver(() => plot.setSize({ width: Math.max(320, host.clientWidth), height: 220 }));
-    o.observe(host);
-    return () => { o.disconnect(); plot.destroy(); };
-  }, [labels.join(), JSON.stringify(series), dark]);
-  return <div ref={box} class="plot" role="img" aria-label={series.map((s) => s.name).join(', ')} />;
-}
 
 const hours = (us: number) => us / 3600e6;
 
@@ -44,6 +17,8 @@ export function UsageView() {
   const [price, setPrice] = useState(Number(localStorage.getItem('wz.price') ?? '2'));
   const { data, error, missing } = useAsk<{ usage: Usage[] }>(`/v1/usage?by=${by}`, changes % 10 === 0);
   const { data: queues } = useAsk<{ queues: Queue[] }>('/v1/queues');
+  const { data: over } = useAsk<{ samples: Sample[] }>('/v1/samples', changes % 10 === 0);
+  const samples = over?.samples ?? [];
   const rows = data?.usage ?? [], top = [...rows].sort((a, b) => (by === 'day' ? a.key.localeCompare(b.key) : b.device_us - a.device_us)).slice(0, 16);
   return (
     <>
@@ -54,6 +29,9 @@ export function UsageView() {
         <span class="quiet">{t('numbers as')} <a href={`/v1/usage?by=${by}&format=csv`}>CSV</a></span>
       </div>
       <Problem error={error} missing={missing} />
+      {samples.length > 1 && <section class="card"><h2>{t('The waste gap: held against used')}</h2>
+        <Lines at={samples.map((x) => x.time_us / 1e6)} unit="%" max={100} series={[{ name: t('held'), colour: '#2f6fed', fill: true, values: samples.map((x) => (x.held_pct < 0 ? null : x.held_pct)) }, { name: t('used'), colour: '#3d9a6c', fill: true, values: samples.map((x) => (x.util_pct < 0 ? null : x.util_pct)) }]} />
+        <p class="quiet">{t('numbers as')} <a href="/v1/samples?format=csv">CSV</a> <a href="/v1/samples?format=html">HTML</a></p></section>}
       <section class="card"><h2>{t('Allocated against used')}</h2>
         <Bars labels={top.map((u) => u.key || '—')} unit={t('GPU-hours')} series={[{ name: t('GPU-hours'), colour: '#2f6fed', values: top.map((u) => hours(u.device_us)) }, { name: t('Wasted GPU-hours'), colour: '#d99a1c', values: top.map((u) => hours(Math.max(0, u.waste_us))) }]} /></section>
       <section class="card"><h2>{t('Wait')}</h2>
