@@ -190,6 +190,8 @@ int wz_run_start(struct wz_run_state *s, uint32_t j, struct wz_err *err)
 	l->held0_us = o->held_us;
 	l->finish_us =
 	        s->in->job[j].service ? WZ_ORDER_NEVER : s->now + l->delay_us + s->in->job[j].run_us - o->done_us;
+	if (s->queue_used)
+		s->queue_used[s->in->job[j].queue] += wz_run_need(&s->in->job[j]);
 	o->key = key_of(s, j);
 	wz_otree_add(
 	        &s->pool, &s->running, j, o->key, o->key.a == WZ_ORDER_FIRST ? 0 : wz_run_need(&s->in->job[j]));
@@ -217,6 +219,8 @@ static int leave(struct wz_run_state *s, uint32_t j, struct wz_err *err)
 			s->order.rule->learn(&s->order, &held, s->now);
 	}
 	wz_otree_remove(&s->pool, &s->running, j);
+	if (s->queue_used)
+		s->queue_used[s->in->job[j].queue] -= wz_run_need(&s->in->job[j]);
 	o->running = false;
 	return wz_run_place_free(&s->place, j, s->now, err);
 }
@@ -410,7 +414,9 @@ static int open_state(struct wz_run_state *s, struct wz_err *err)
 	s->failed = zeros(s, c, sizeof(*s->failed));
 	s->active = zeros(s, c, sizeof(*s->active));
 	s->active_at = zeros(s, c, sizeof(*s->active_at));
-	if (r < 0 || !s->job || !s->live || !s->heap || !s->list || !s->settle || !s->waiting || !s->failed ||
+	if (s->in->queue_limit)
+		s->queue_used = zeros(s, s->in->n_queues, sizeof(*s->queue_used));
+	if (r < 0 || (s->in->queue_limit && !s->queue_used) || !s->job || !s->live || !s->heap || !s->list || !s->settle || !s->waiting || !s->failed ||
 	        !s->active || !s->active_at)
 		return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for a run"));
 	s->running.root = WZ_NONE;
@@ -449,6 +455,8 @@ static void close_state(struct wz_run_state *s)
 	wz_order_release(&s->order);
 	wz_predict_free(s->history);
 	wz_opool_release(&s->pool);
+	if (s->queue_used)
+		drop(s, s->queue_used, s->in->n_queues, sizeof(*s->queue_used));
 	drop(s, s->job, n, sizeof(*s->job));
 	drop(s, s->live, n, sizeof(*s->live));
 	drop(s, s->heap, n, sizeof(*s->heap));

@@ -26,6 +26,8 @@ static int classes(struct wz_run_input *in, struct wz_err *err)
 	for (uint32_t i = 0; r == 0 && i < in->n; i++) {
 		struct wz_run_job *j = &in->job[i];
 		uint64_t key = (uint64_t)in->tasks->task[j->task].profile << 1 | j->replica;
+		if (in->queue_limit) /* then jobs of one demand are told apart by their queue, too */
+			key = wz_hash_u64(key, j->queue);
 		uint32_t c = wz_map_get(&by_key, key);
 		if (c == WZ_NONE) {
 			c = in->n_classes++;
@@ -152,6 +154,24 @@ static int expand(struct wz_run_input *in, struct wz_err *err)
 	return 0;
 }
 
+static int set_limits(struct wz_run_input *in, const struct wz_run_select *s, const struct wz_strtab *queues, struct wz_err *err)
+{
+	if (s->n_limits == 0)
+		return 0;
+	in->queue_limit = wz_mem_zalloc(in->mem, (in->n_queues ? in->n_queues : 1) * sizeof(*in->queue_limit));
+	if (!in->queue_limit)
+		return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for the jobs"));
+	for (uint32_t q = 0; q < in->n_queues; q++)
+		in->queue_limit[q] = INT64_MAX;
+	for (uint32_t i = 0; i < s->n_limits; i++) {
+		uint32_t q = wz_strtab_find(queues, s->limit[i].queue);
+		if (q == WZ_NONE)
+			return wz_err_set(err, -ENOENT, "UnknownQueue", WZ_STR("no job of the trace is of the queue \""), s->limit[i].queue, WZ_STR("\""));
+		in->queue_limit[q] = (int64_t)s->limit[i].gpus * 1000;
+	}
+	return 0;
+}
+
 static int check_queue(const struct wz_sim_tasks *tasks, struct wz_str queue, struct wz_err *err)
 {
 	if (queue.len == 0)
@@ -180,6 +200,8 @@ int wz_run_input_make(struct wz_run_input *in, const struct wz_sim_nodes *nodes,
 	in->n_users = tab[0].len;
 	in->n_queues = tab[1].len;
 	in->n_templates = tab[2].len;
+	if (r == 0)
+		r = set_limits(in, select, &tab[1], err);
 	for (unsigned i = 0; i < 3; i++)
 		wz_strtab_release(&tab[i]);
 	if (r < 0)
@@ -209,5 +231,8 @@ int wz_run_input_make(struct wz_run_input *in, const struct wz_sim_nodes *nodes,
 void wz_run_input_release(struct wz_run_input *in)
 {
 	wz_grow_free(in->mem, &in->job, &in->cap, sizeof(*in->job));
+	if (in->queue_limit)
+		wz_mem_free(in->mem, in->queue_limit, (in->n_queues ? in->n_queues : 1) * sizeof(*in->queue_limit));
+	in->queue_limit = NULL;
 	in->n = 0;
 }
