@@ -4,6 +4,7 @@
 #include "base/quant.h"
 #include "os/file.h"
 #include "sim/clusterspec.h"
+#include "sim/figures.h"
 #include "sim/formats.h"
 #include "sim/runset.h"
 #include "sim/sheet.h"
@@ -276,6 +277,31 @@ static void compare(struct wz_cli *cli, const struct wz_runset *s)
 	}
 }
 
+/* Of the first seed: what the predictor knew, and what services got. */
+static void more_figures(struct wz_cli *cli, const struct wz_runset *s)
+{
+	for (uint32_t k = 0; k < s->n_orders; k++) {
+		const struct wz_run_result *r = &s->result[(size_t)k * wz_runset_seeds(s)];
+		if (r->known_pct == r->known_pct) {
+			wz_buf_addz(&cli->out, "\npredictions under ");
+			wz_order_format(s->order[k].rule, s->order[k].param, &cli->out);
+			wz_buf_addz(&cli->out, ": ");
+			wz_fig_number(&cli->out, r->known_pct, 1);
+			wz_buf_addz(&cli->out, " % known, the 80 % band held ");
+			wz_fig_number(&cli->out, r->covered_pct, 1);
+			wz_buf_addz(&cli->out, " % of run times");
+		}
+		if (r->service_jobs) {
+			wz_buf_addz(&cli->out, "\nservices under ");
+			wz_order_format(s->order[k].rule, s->order[k].param, &cli->out);
+			wz_buf_addz(&cli->out, ": ");
+			wz_fig_number(&cli->out, r->service_pct, 3);
+			wz_buf_addz(&cli->out, " % of the replica time that their load took was served");
+		}
+	}
+	wz_buf_addc(&cli->out, '\n');
+}
+
 static void head(struct wz_cli *cli, const struct wz_sim_world *w, const struct wz_sim_run_args *a)
 {
 	struct wz_buf *b = &cli->out;
@@ -320,6 +346,7 @@ static int output(struct wz_cli *cli, struct wz_sim_world *w, const struct wz_si
 		head(cli, w, a);
 		wz_runset_table(s, &cli->out);
 		compare(cli, s);
+		more_figures(cli, s);
 	}
 	if (a->jobs_csv.len) {
 		wz_buf_init(&b, cli->mem, TEXT_MAX);

@@ -155,7 +155,7 @@ uint32_t wz_elastic_epochs(const struct wz_elastic *e, uint32_t app)
 
 /* ---- steps ---- */
 
-/* Linear in the local batch among the measured ones of [from, to), held at the ends by the nearest segment. */
+/* Linear in the local batch among the measured ones of [from, to), held at its ends. */
 static void at_local(const struct step *s, uint32_t n, double local, double *ret_step, double *ret_sync)
 {
 	uint32_t k = 1;
@@ -169,6 +169,7 @@ static void at_local(const struct step *s, uint32_t n, double local, double *ret
 		return;
 	}
 	f = (local - s[k - 1].local) / ((double)s[k].local - s[k - 1].local);
+	f = f < 0 ? 0 : f > 1 ? 1 : f; /* beyond what was measured a line may go below zero */
 	*ret_step = s[k - 1].step_s + f * (s[k].step_s - s[k - 1].step_s);
 	*ret_sync = s[k - 1].sync_s + f * (s[k].sync_s - s[k - 1].sync_s);
 }
