@@ -18,7 +18,8 @@ static void replay(const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *
 	struct wz_err err = {0};
 
 	wz_check(wz_order_parse(WZ_STR("levelled"), &o.order, o.param, &err) == 0);
-	if (wz_run_input_make(&in, nodes, tasks, &(struct wz_run_select){0}, wz_os_mem(), &err) == 0 && in.n < 200) {
+	if (wz_run_input_make(&in, nodes, tasks, &(struct wz_run_select){0}, wz_os_mem(), &err) == 0 &&
+	        in.n < 200) {
 		wz_check(wz_run(&in, &o, wz_os_mem(), &r, &err) == 0);
 		wz_check(r.finished <= in.n && r.held_gpu_s >= 0);
 		wz_run_result_release(&r);
@@ -55,7 +56,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (rc < 0) {
 		wz_check(err.reason && err.code == rc && wz_str_starts(wz_str(err.text), src.name));
 	} else {
-		wz_check(wz_sim_digest(&nodes, &tasks, &a) == 0 && wz_sim_digest(&nodes, &tasks, &b) == 0 && a == b);
+		wz_check(
+		        wz_sim_digest(&nodes, &tasks, &a) == 0 && wz_sim_digest(&nodes, &tasks, &b) == 0 && a == b);
 		if (nodes.n == 0)
 			wz_check(wz_clusterspec(WZ_STR("2x8"), &nodes, &err) == 0);
 		if (tasks.n)

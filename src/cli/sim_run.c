@@ -18,7 +18,8 @@ static const struct wz_opt opts[] = {
                 offsetof(struct wz_sim_run_args, format), 0},
         {"cluster", 'c', WZ_OPT_STRING, "NxG[:MODEL],...", "nodes x GPUs, such as 8x8 or 8x1:v100,16x1:p100",
                 offsetof(struct wz_sim_run_args, cluster), 0},
-        {"nodes", 'n', WZ_OPT_LIST, "FILE", "the nodes, instead of --cluster", offsetof(struct wz_sim_run_args, nodes), 0},
+        {"nodes", 'n', WZ_OPT_LIST, "FILE", "the nodes, instead of --cluster",
+                offsetof(struct wz_sim_run_args, nodes), 0},
         {"order", 'o', WZ_OPT_LIST, "NAME,...", "orders to run, with parameters (levelled:base=4); see --list",
                 offsetof(struct wz_sim_run_args, order), 0},
         {"predict", 'p', WZ_OPT_STRING, "none|oracle|noise:SIGMA|history",
@@ -34,17 +35,22 @@ static const struct wz_opt opts[] = {
                 offsetof(struct wz_sim_run_args, placement), 0},
         {"queue", 'q', WZ_OPT_STRING, "NAME", "jobs of this queue (virtual cluster) only",
                 offsetof(struct wz_sim_run_args, queue), 0},
-        {"from", 0, WZ_OPT_STRING, "T", "submitted from: seconds, 38d, or a date", offsetof(struct wz_sim_run_args, from), 0},
+        {"from", 0, WZ_OPT_STRING, "T", "submitted from: seconds, 38d, or a date",
+                offsetof(struct wz_sim_run_args, from), 0},
         {"to", 0, WZ_OPT_STRING, "T", "submitted before", offsetof(struct wz_sim_run_args, to), 0},
-        {"first", 0, WZ_OPT_STRING, "N", "leave out the first N of these jobs", offsetof(struct wz_sim_run_args, first), 0},
+        {"first", 0, WZ_OPT_STRING, "N", "leave out the first N of these jobs",
+                offsetof(struct wz_sim_run_args, first), 0},
         {"last", 0, WZ_OPT_STRING, "N", "and all after the Nth", offsetof(struct wz_sim_run_args, last), 0},
         {"seeds", 's', WZ_OPT_RANGE, "A-B", "seeds of noise, failures and node order; default 1",
                 offsetof(struct wz_sim_run_args, seeds), UINT32_MAX},
         {"mtbf", 0, WZ_OPT_STRING, "TIME", "mean time between failures of a node, such as 90d",
                 offsetof(struct wz_sim_run_args, mtbf), 0},
-        {"mttr", 0, WZ_OPT_STRING, "TIME", "how long a failed node is away (1h)", offsetof(struct wz_sim_run_args, mttr), 0},
-        {"jsonl", 0, WZ_OPT_FLAG, NULL, "one JSON object a line, one line a run", offsetof(struct wz_sim_run_args, jsonl), 0},
-        {"jobs-csv", 0, WZ_OPT_STRING, "FILE", "write every job of every run", offsetof(struct wz_sim_run_args, jobs_csv), 0},
+        {"mttr", 0, WZ_OPT_STRING, "TIME", "how long a failed node is away (1h)",
+                offsetof(struct wz_sim_run_args, mttr), 0},
+        {"jsonl", 0, WZ_OPT_FLAG, NULL, "one JSON object a line, one line a run",
+                offsetof(struct wz_sim_run_args, jsonl), 0},
+        {"jobs-csv", 0, WZ_OPT_STRING, "FILE", "write every job of every run",
+                offsetof(struct wz_sim_run_args, jobs_csv), 0},
         {"html", 0, WZ_OPT_STRING, "FILE", "write a report: distributions, Gantt charts, comparison",
                 offsetof(struct wz_sim_run_args, html), 0},
         {"list", 'l', WZ_OPT_FLAG, NULL, "list the orders", offsetof(struct wz_sim_run_args, list), 0}, WZ_OPT_END};
@@ -178,7 +184,8 @@ static int parse_options(const struct wz_verb *v, const struct wz_sim_run_args *
 }
 
 /* A part with '=' and no ':' goes on with the order before it: commas separate both. */
-static int parse_orders(const struct wz_verb *v, const struct wz_sim_run_args *a, struct wz_runset_order *ret, uint32_t *ret_n)
+static int parse_orders(
+        const struct wz_verb *v, const struct wz_sim_run_args *a, struct wz_runset_order *ret, uint32_t *ret_n)
 {
 	uint32_t n = 0;
 	char text[512];
@@ -207,7 +214,8 @@ static int parse_orders(const struct wz_verb *v, const struct wz_sim_run_args *a
 
 /* ---- one trace ---- */
 
-static int open_world(struct wz_sim_world *w, const struct wz_sim_run_args *a, const struct wz_mem *mem, struct wz_err *err)
+static int open_world(
+        struct wz_sim_world *w, const struct wz_sim_run_args *a, const struct wz_mem *mem, struct wz_err *err)
 {
 	const char *file[2 * WZ_SIM_LISTS_MAX];
 	const struct wz_trace_format *format = NULL;
@@ -361,8 +369,8 @@ static int output(struct wz_cli *cli, struct wz_sim_world *w, const struct wz_si
 	return r;
 }
 
-int wz_sim_world_run(struct wz_cli *cli, const struct wz_verb *v, const struct wz_sim_run_args *a, struct wz_sim_world *w,
-        struct wz_run_select *select, struct wz_err *err)
+int wz_sim_world_run(struct wz_cli *cli, const struct wz_verb *v, const struct wz_sim_run_args *a,
+        struct wz_sim_world *w, struct wz_run_select *select, struct wz_err *err)
 {
 	int64_t first = 0, last = 0;
 	int r = parse_orders(v, a, w->order, &w->set.n_orders);
@@ -415,7 +423,8 @@ static int check(const struct wz_verb *v, const struct wz_sim_run_args *a, int o
 	return wz_sim_check_seeds(v, &a->seeds);
 }
 
-typedef int print_fn(struct wz_cli *cli, struct wz_sim_world *w, const struct wz_sim_run_args *a, struct wz_err *err);
+typedef int print_fn(
+        struct wz_cli *cli, struct wz_sim_world *w, const struct wz_sim_run_args *a, struct wz_err *err);
 
 static int go(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv, print_fn *print)
 {
@@ -480,6 +489,7 @@ const struct wz_verb wz_verb_sim_validate = {
         .examples = "wz sim validate --trace site/trace.wz --order easy,slurm,fifo\n",
         .opts = opts,
         .fn = sim_validate,
-        .more = "The order whose waits come nearest to the recorded ones is the best model of the cluster that the trace is of;\n"
+        .more = "The order whose waits come nearest to the recorded ones is the best model of the cluster that the "
+                "trace is of;\n"
                 "how near it comes bounds what a what-if on this trace can be trusted with.\n",
 };

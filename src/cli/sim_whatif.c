@@ -35,7 +35,8 @@ static void validate_one(struct wz_cli *cli, const struct wz_sim_world *w, uint3
 
 	for (uint32_t j = 0; j < w->in.n; j++) {
 		const struct wz_sim_task *t = &w->tasks.task[w->in.job[j].task];
-		double was = (double)(t->start_us - t->submit_us) / 1e6, is = (double)(r->out[j].first_start_us - w->in.job[j].submit_us) / 1e6;
+		double was = (double)(t->start_us - t->submit_us) / 1e6,
+		       is = (double)(r->out[j].first_start_us - w->in.job[j].submit_us) / 1e6;
 		if (t->start_us < 0 || r->out[j].first_start_us < 0 || w->in.job[j].replica)
 			continue;
 		recorded += was;
@@ -56,7 +57,8 @@ static void validate_one(struct wz_cli *cli, const struct wz_sim_world *w, uint3
 	wz_buf_addc(b, '\n');
 }
 
-int wz_sim_validate_print(struct wz_cli *cli, struct wz_sim_world *w, const struct wz_sim_run_args *a, struct wz_err *err)
+int wz_sim_validate_print(
+        struct wz_cli *cli, struct wz_sim_world *w, const struct wz_sim_run_args *a, struct wz_err *err)
 {
 	double *error = wz_mem_zalloc(cli->mem, w->in.n * sizeof(*error));
 	uint32_t with = 0;
@@ -67,13 +69,17 @@ int wz_sim_validate_print(struct wz_cli *cli, struct wz_sim_world *w, const stru
 	for (uint32_t j = 0; j < w->in.n; j++)
 		with += w->tasks.task[w->in.job[j].task].start_us >= 0;
 	if (with) {
-		wz_buf_addz(&cli->out, "order                       jobs   wait then s  simulated s  median error     90 % error   near %\n");
+		wz_buf_addz(&cli->out, "order                       jobs   wait then s  simulated s  median error  "
+		                       "   90 % error   near %\n");
 		for (uint32_t k = 0; k < w->set.n_orders; k++)
 			validate_one(cli, w, k, error);
-		wz_buf_addz(&cli->out, "near: the simulated wait is within 5 minutes, or a fifth, of the recorded one\n");
+		wz_buf_addz(&cli->out,
+		        "near: the simulated wait is within 5 minutes, or a fifth, of the recorded one\n");
 	}
 	wz_mem_free(cli->mem, error, w->in.n * sizeof(*error));
-	return with ? 0 : wz_err_set(err, -ENOENT, "NoStarts", WZ_STR("no job of this trace has a recorded start to compare with"));
+	return with ? 0
+	            : wz_err_set(err, -ENOENT, "NoStarts",
+	                      WZ_STR("no job of this trace has a recorded start to compare with"));
 }
 
 /* ---- what if ---- */
@@ -81,7 +87,8 @@ int wz_sim_validate_print(struct wz_cli *cli, struct wz_sim_world *w, const stru
 /* COUNTxMODEL (nodes of eight devices) or COUNTxGPUSxMODEL, as --cluster has it. */
 static int add_nodes(struct wz_str text, struct wz_buf *spec)
 {
-	struct wz_str model = text, count = wz_str_split(&model, 'x'), rest = model, gpus = wz_str_split(&rest, 'x');
+	struct wz_str model = text, count = wz_str_split(&model, 'x'), rest = model,
+	              gpus = wz_str_split(&rest, 'x');
 	uint64_t n;
 
 	if (wz_str_parse_u64(count, &n) < 0 || n == 0 || !model.ptr || model.len == 0)
@@ -116,8 +123,11 @@ static int limit_of(struct wz_str set, struct wz_run_limit *ret)
 	return 0;
 }
 
-static const struct row { const char *name; size_t offset; unsigned decimals; } rows[] = {
-        {"mean from submission to end, s", offsetof(struct wz_run_result, mean_jct_s), 0},
+static const struct row {
+	const char *name;
+	size_t offset;
+	unsigned decimals;
+} rows[] = {{"mean from submission to end, s", offsetof(struct wz_run_result, mean_jct_s), 0},
         {"half of the jobs within, s", offsetof(struct wz_run_result, p50_jct_s), 0},
         {"99 % of the jobs within, s", offsetof(struct wz_run_result, p99_jct_s), 0},
         {"mean wait, s", offsetof(struct wz_run_result, mean_wait_s), 0},
@@ -150,7 +160,8 @@ static double price_usd(const struct wz_sim_world *w)
 }
 
 /* Paired by job: what the change does to the mean, by bootstrap over jobs and seeds. */
-static void confidence(const struct wz_sim_world *now, const struct wz_sim_world *then, double *ret_low, double *ret_high, const struct wz_mem *mem)
+static void confidence(const struct wz_sim_world *now, const struct wz_sim_world *then, double *ret_low,
+        double *ret_high, const struct wz_mem *mem)
 {
 	uint32_t n = now->in.n < then->in.n ? now->in.n : then->in.n;
 	double *ratio = wz_mem_zalloc(mem, RESAMPLES * sizeof(*ratio));
@@ -163,8 +174,10 @@ static void confidence(const struct wz_sim_world *now, const struct wz_sim_world
 	for (int k = 0; k < RESAMPLES; k++) {
 		double a = 0, b = 0;
 		for (uint32_t i = 0; i < n; i++) {
-			uint32_t j = (uint32_t)wz_rng_below(&rng, n), s = (uint32_t)wz_rng_below(&rng, wz_runset_seeds(&now->set));
-			const struct wz_run_outcome *x = &result(now, 0, s)->out[j], *y = &result(then, 0, s)->out[j];
+			uint32_t j = (uint32_t)wz_rng_below(&rng, n),
+			         s = (uint32_t)wz_rng_below(&rng, wz_runset_seeds(&now->set));
+			const struct wz_run_outcome *x = &result(now, 0, s)->out[j],
+			                            *y = &result(then, 0, s)->out[j];
 			if (x->end_us < 0 || y->end_us < 0)
 				continue;
 			a += (double)(x->end_us - now->in.job[j].submit_us);
@@ -178,7 +191,8 @@ static void confidence(const struct wz_sim_world *now, const struct wz_sim_world
 	wz_mem_free(mem, ratio, RESAMPLES * sizeof(*ratio));
 }
 
-static void head(struct wz_buf *b, const struct wz_whatif_ask *q, const struct wz_sim_world *now, const struct wz_sim_world *then)
+static void head(struct wz_buf *b, const struct wz_whatif_ask *q, const struct wz_sim_world *now,
+        const struct wz_sim_world *then)
 {
 	wz_buf_addz(b, "What if, on ");
 	wz_buf_add(b, now->set.trace);
@@ -198,12 +212,15 @@ static void head(struct wz_buf *b, const struct wz_whatif_ask *q, const struct w
 	wz_buf_addz(b, "\n\n                                             now          then        change\n");
 }
 
-static void page(struct wz_cli *cli, const struct wz_whatif_ask *q, struct wz_sim_world *now, struct wz_sim_world *then)
+static void page(
+        struct wz_cli *cli, const struct wz_whatif_ask *q, struct wz_sim_world *now, struct wz_sim_world *then)
 {
 	struct wz_buf *b = &cli->out;
 	double low, high, month = (price_usd(then) - price_usd(now)) * 730;
 	double saved_h = (mean_of(now, rows[0].offset) - mean_of(then, rows[0].offset)) / 3600;
-	double jobs_month = now->in.to_us > now->in.from_us ? now->in.n / ((double)(now->in.to_us - now->in.from_us) / 3.6e9) * 730 : 0;
+	double jobs_month = now->in.to_us > now->in.from_us
+	                            ? now->in.n / ((double)(now->in.to_us - now->in.from_us) / 3.6e9) * 730
+	                            : 0;
 
 	head(b, q, now, then);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -221,8 +238,9 @@ static void page(struct wz_cli *cli, const struct wz_whatif_ask *q, struct wz_si
 	wz_fig_number(b, low, 3);
 	wz_buf_addz(b, " to x ");
 	wz_fig_number(b, high, 3);
-	wz_buf_addz(b, high < 1 ? " (95 %): jobs end sooner.\nMoney: " : low > 1 ? " (95 %): jobs end later.\nMoney: "
-	                                                                           : " (95 %): on this trace it cannot be told from no change.\nMoney: ");
+	wz_buf_addz(b, high < 1  ? " (95 %): jobs end sooner.\nMoney: "
+	               : low > 1 ? " (95 %): jobs end later.\nMoney: "
+	                         : " (95 %): on this trace it cannot be told from no change.\nMoney: ");
 	wz_fig_number(b, price_usd(now), 2);
 	wz_buf_addz(b, " USD an hour for all devices now, ");
 	wz_fig_number(b, price_usd(then), 2);
@@ -234,14 +252,17 @@ static void page(struct wz_cli *cli, const struct wz_whatif_ask *q, struct wz_si
 		wz_fig_number(b, month / (saved_h * jobs_month), 2);
 		wz_buf_addz(b, " USD for each hour that a job ends sooner");
 	}
-	wz_buf_addz(b, ".\nPrices are cloud on-demand medians where known, else in proportion to compute units. Arrivals are those of the trace: users\n"
-	               "who would submit more to a faster cluster are not in it. A trace without speeds takes all devices as alike.\n");
+	wz_buf_addz(b, ".\nPrices are cloud on-demand medians where known, else in proportion to compute units. "
+	               "Arrivals are those of the trace: users\n"
+	               "who would submit more to a faster cluster are not in it. A trace without speeds takes all "
+	               "devices as alike.\n");
 }
 
 int wz_cli_whatif_trace(struct wz_cli *cli, const struct wz_verb *v, const struct wz_whatif_ask *q)
 {
 	struct wz_sim_world *w = wz_mem_zalloc(cli->mem, 2 * sizeof(*w));
-	struct wz_sim_run_args a = {.seeds = q->seeds, .predict = q->predict, .restart = q->restart, .cluster = q->cluster};
+	struct wz_sim_run_args a = {
+	        .seeds = q->seeds, .predict = q->predict, .restart = q->restart, .cluster = q->cluster};
 	struct wz_run_select plain = {0}, changed = {0};
 	struct wz_run_limit limit;
 	char text[256];
@@ -257,7 +278,8 @@ int wz_cli_whatif_trace(struct wz_cli *cli, const struct wz_verb *v, const struc
 	if (r == 0 && q->set.len && limit_of(q->set, &limit) < 0)
 		r = wz_cli_usage(v, "on a trace, --set is queue.NAME.limit=GPUS");
 	if (r == 0 && q->add.len && add_nodes(q->add, &add) < 0)
-		r = wz_cli_usage(v, "--add-nodes is COUNTxMODEL such as 4xH100 (eight devices each), or COUNTxGPUSxMODEL");
+		r = wz_cli_usage(
+		        v, "--add-nodes is COUNTxMODEL such as 4xH100 (eight devices each), or COUNTxGPUSxMODEL");
 	if (r == 0)
 		r = wz_sim_world_run(cli, v, &a, &w[0], &plain, &err);
 	if (r == 0) {

@@ -25,7 +25,8 @@ static const struct wz_opt opts[] = {
                 offsetof(struct args, cluster), 0},
         {"predict", 0, WZ_OPT_STRING, "WHAT", "on a trace: predictions, as of wz sim run",
                 offsetof(struct args, predict), 0},
-        {"restart-cost", 0, WZ_OPT_STRING, "SECONDS", "on a trace: of a restart", offsetof(struct args, restart), 0},
+        {"restart-cost", 0, WZ_OPT_STRING, "SECONDS", "on a trace: of a restart", offsetof(struct args, restart),
+                0},
         {"seeds", 0, WZ_OPT_RANGE, "A-B", "on a trace: seeds of noise and node order", offsetof(struct args, seeds),
                 UINT32_MAX},
         {"all", 'a', WZ_OPT_FLAG, NULL, "also those for whom nothing changes", offsetof(struct args, all), 0},
@@ -132,8 +133,14 @@ static int whatif_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char
 		return WZ_EXIT_USAGE;
 	if (n == 1 && access(argv[0], F_OK) == 0)
 		return wz_cli_whatif_trace(cli, v,
-		        &(struct wz_whatif_ask){.trace = wz_str(argv[0]), .cluster = a.cluster, .order = a.order, .add = a.add,
-		                .set = a.set, .predict = a.predict, .restart = a.restart, .seeds = a.seeds});
+		        &(struct wz_whatif_ask){.trace = wz_str(argv[0]),
+		                .cluster = a.cluster,
+		                .order = a.order,
+		                .add = a.add,
+		                .set = a.set,
+		                .predict = a.predict,
+		                .restart = a.restart,
+		                .seeds = a.seeds});
 	wz_buf_init(&edits, cli->mem, 65536);
 	wz_buf_init(&path, cli->mem, 1u << 20);
 	add_edit(&edits, "", a.set);

@@ -19,8 +19,8 @@ static struct wz_str hide(const struct wz_edit *e, char kind, struct wz_str s, c
 
 static bool chosen(const struct wz_edit *e, const struct wz_sim_task *t)
 {
-	return (e->queue.len == 0 || wz_str_eq(e->queue, t->queue)) && (t->submit_us < 0 || t->submit_us >= e->from_us) &&
-	       (e->to_us == 0 || t->submit_us < e->to_us);
+	return (e->queue.len == 0 || wz_str_eq(e->queue, t->queue)) &&
+	       (t->submit_us < 0 || t->submit_us >= e->from_us) && (e->to_us == 0 || t->submit_us < e->to_us);
 }
 
 static void scale(int64_t *t, int64_t zero, int64_t milli)
@@ -29,7 +29,8 @@ static void scale(int64_t *t, int64_t zero, int64_t milli)
 		*t = (int64_t)((__int128)(*t - zero) * milli / 1000);
 }
 
-static int add(const struct wz_sim_tasks *from, const struct wz_edit *e, const struct wz_sim_task *old, int64_t zero, struct wz_sim_tasks *to, struct wz_err *err)
+static int add(const struct wz_sim_tasks *from, const struct wz_edit *e, const struct wz_sim_task *old,
+        int64_t zero, struct wz_sim_tasks *to, struct wz_err *err)
 {
 	struct wz_sim_task t = *old;
 	char key[WZ_PROFILE_TEXT_MAX], names[4][2 * WZ_SIM_NAME_MAX];
@@ -70,7 +71,8 @@ static int add(const struct wz_sim_tasks *from, const struct wz_edit *e, const s
 	return wz_sim_tasks_add(to, &t, err);
 }
 
-int wz_edit_tasks(const struct wz_sim_tasks *from, const struct wz_edit *e, struct wz_sim_tasks *to, struct wz_err *err)
+int wz_edit_tasks(
+        const struct wz_sim_tasks *from, const struct wz_edit *e, struct wz_sim_tasks *to, struct wz_err *err)
 {
 	int64_t zero = INT64_MAX;
 	uint32_t k = 0;

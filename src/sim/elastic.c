@@ -7,9 +7,19 @@
 #define NAME_MAX_ 32u
 #define PLACEMENT_MAX 16u
 
-struct step { uint32_t nodes, gpus; char placement[PLACEMENT_MAX + 1]; uint32_t local; double step_s, sync_s; };
-struct epoch { double progress, iteration, metric, grad_sqr, grad_var; };
-struct valid { uint32_t batch, n, cap; struct epoch *epoch; };
+struct step {
+	uint32_t nodes, gpus;
+	char placement[PLACEMENT_MAX + 1];
+	uint32_t local;
+	double step_s, sync_s;
+};
+struct epoch {
+	double progress, iteration, metric, grad_sqr, grad_var;
+};
+struct valid {
+	uint32_t batch, n, cap;
+	struct epoch *epoch;
+};
 
 struct app {
 	char name[NAME_MAX_];
@@ -19,7 +29,11 @@ struct app {
 	uint32_t batches, epochs, min_local, max_local;
 };
 
-struct wz_elastic { const struct wz_mem *mem; struct app app[WZ_ELASTIC_APPS_MAX]; uint32_t n; };
+struct wz_elastic {
+	const struct wz_mem *mem;
+	struct app app[WZ_ELASTIC_APPS_MAX];
+	uint32_t n;
+};
 
 int wz_elastic_new(const struct wz_mem *mem, struct wz_elastic **ret)
 {
@@ -36,7 +50,8 @@ void wz_elastic_free(struct wz_elastic *e)
 	for (uint32_t i = 0; i < e->n; i++) {
 		wz_grow_free(e->mem, &e->app[i].step, &e->app[i].cap, sizeof(struct step));
 		for (uint32_t k = 0; k < e->app[i].batches; k++)
-			wz_grow_free(e->mem, &e->app[i].valid[k].epoch, &e->app[i].valid[k].cap, sizeof(struct epoch));
+			wz_grow_free(
+			        e->mem, &e->app[i].valid[k].epoch, &e->app[i].valid[k].cap, sizeof(struct epoch));
 	}
 	wz_mem_free(e->mem, e, sizeof(*e));
 }
@@ -59,8 +74,8 @@ uint32_t wz_elastic_app(struct wz_elastic *e, struct wz_str name)
 	return ++e->n;
 }
 
-int wz_elastic_step(struct wz_elastic *e, uint32_t app, uint32_t nodes, uint32_t gpus, struct wz_str placement, uint32_t local, double step_s,
-        double sync_s)
+int wz_elastic_step(struct wz_elastic *e, uint32_t app, uint32_t nodes, uint32_t gpus, struct wz_str placement,
+        uint32_t local, double step_s, double sync_s)
 {
 	struct app *a = &e->app[app - 1];
 	struct step s = {.nodes = nodes, .gpus = gpus, .local = local, .step_s = step_s, .sync_s = sync_s};
@@ -75,8 +90,8 @@ int wz_elastic_step(struct wz_elastic *e, uint32_t app, uint32_t nodes, uint32_t
 	return 0;
 }
 
-int wz_elastic_epoch(struct wz_elastic *e, uint32_t app, uint32_t batch, double progress, double iteration, double metric, double grad_sqr,
-        double grad_var)
+int wz_elastic_epoch(struct wz_elastic *e, uint32_t app, uint32_t batch, double progress, double iteration,
+        double metric, double grad_sqr, double grad_var)
 {
 	struct app *a = &e->app[app - 1];
 	uint32_t k = 0;
@@ -145,7 +160,8 @@ void wz_elastic_finish(struct wz_elastic *e)
 struct wz_elastic_limits wz_elastic_limits(const struct wz_elastic *e, uint32_t app)
 {
 	const struct app *a = &e->app[app - 1];
-	return (struct wz_elastic_limits){a->valid[0].batch, a->valid[a->batches - 1].batch, a->min_local, a->max_local, a->epochs};
+	return (struct wz_elastic_limits){
+	        a->valid[0].batch, a->valid[a->batches - 1].batch, a->min_local, a->max_local, a->epochs};
 }
 
 uint32_t wz_elastic_epochs(const struct wz_elastic *e, uint32_t app)
@@ -194,7 +210,8 @@ static void rotate(const uint8_t *p, uint32_t n, char *to)
 }
 
 /* Not measured: between what was measured on as many nodes (or the nearest numbers of nodes) with fewer and more devices. */
-static void estimate(const struct app *a, uint32_t nodes, uint32_t gpus, double local, double *ret_step, double *ret_sync)
+static void estimate(
+        const struct app *a, uint32_t nodes, uint32_t gpus, double local, double *ret_step, double *ret_sync)
 {
 	double best = INFINITY, second = INFINITY, x[2] = {0}, y[2] = {0}, w[2];
 
@@ -229,8 +246,8 @@ static void estimate(const struct app *a, uint32_t nodes, uint32_t gpus, double 
 	*ret_sync = w[0] * y[0] + w[1] * y[1];
 }
 
-void wz_elastic_time(const struct wz_elastic *e, uint32_t app, const uint8_t *placement, uint32_t nodes, uint32_t local, double *ret_step,
-        double *ret_sync)
+void wz_elastic_time(const struct wz_elastic *e, uint32_t app, const uint8_t *placement, uint32_t nodes,
+        uint32_t local, double *ret_step, double *ret_sync)
 {
 	const struct app *a = &e->app[app - 1];
 	char text[PLACEMENT_MAX + 1] = "";
@@ -274,7 +291,8 @@ static double between(const struct app *a, uint32_t batch, uint32_t epoch, bool 
 double wz_elastic_gain(const struct wz_elastic *e, uint32_t app, uint32_t batch, uint32_t epoch)
 {
 	const struct app *a = &e->app[app - 1];
-	double sqr = between(a, batch, epoch, false), var = between(a, batch, epoch, true), scale = (double)batch / a->valid[0].batch;
+	double sqr = between(a, batch, epoch, false), var = between(a, batch, epoch, true),
+	       scale = (double)batch / a->valid[0].batch;
 
 	return var + sqr > 0 ? (var + sqr) / (var / scale + sqr) : 1;
 }

@@ -8,9 +8,11 @@
 
 #include <glob.h>
 
-const struct wz_trace_format *const wz_trace_formats[] = {&wz_format_dlrm, &wz_format_openb, &wz_format_wz, &wz_format_muri,
-        &wz_format_elasticflow, &wz_format_chronus, &wz_format_tiresias, &wz_format_philly, &wz_format_helios,
-        &wz_format_pai, &wz_format_spotjobs, &wz_format_genai, &wz_format_gavel, &wz_format_gavel_speeds, &wz_format_pollux, &wz_format_pollux_profile, &wz_format_swf, &wz_format_spot, &wz_format_kubernetes, NULL};
+const struct wz_trace_format *const wz_trace_formats[] = {&wz_format_dlrm, &wz_format_openb, &wz_format_wz,
+        &wz_format_muri, &wz_format_elasticflow, &wz_format_chronus, &wz_format_tiresias, &wz_format_philly,
+        &wz_format_helios, &wz_format_pai, &wz_format_spotjobs, &wz_format_genai, &wz_format_gavel,
+        &wz_format_gavel_speeds, &wz_format_pollux, &wz_format_pollux_profile, &wz_format_swf, &wz_format_spot,
+        &wz_format_kubernetes, NULL};
 
 #define SOURCES_MAX 256u
 #define SNIFF_BYTES 8192u

@@ -17,7 +17,10 @@
 
 static const char *const companions[] = {"simulation_throughputs.json", "tacc_throughputs.json", NULL};
 
-struct line { struct wz_str field[COLUMNS_MAX]; uint32_t n; };
+struct line {
+	struct wz_str field[COLUMNS_MAX];
+	uint32_t n;
+};
 
 static struct wz_str first_line(struct wz_str text)
 {
@@ -44,11 +47,14 @@ static unsigned sniff(struct wz_str text)
 	if (s.len > 65536)
 		return 0;
 	split(s, &l);
-	return (l.n == 7 || l.n == 10 || l.n == 12) && l.field[0].len && memchr(l.field[0].ptr, '(', l.field[0].len) ? WZ_TRACE_TASKS : 0;
+	return (l.n == 7 || l.n == 10 || l.n == 12) && l.field[0].len && memchr(l.field[0].ptr, '(', l.field[0].len)
+	               ? WZ_TRACE_TASKS
+	               : 0;
 }
 
-static const struct columns { uint32_t n, steps, arrival, gpus, weight, run; } widths[] = {
-        {7, 4, 5, 6, 99, 99}, {10, 5, 9, 6, 7, 99}, {12, 5, 11, 6, 8, 10}};
+static const struct columns {
+	uint32_t n, steps, arrival, gpus, weight, run;
+} widths[] = {{7, 4, 5, 6, 99, 99}, {10, 5, 9, 6, 7, 99}, {12, 5, 11, 6, 8, 10}};
 
 struct reader {
 	const struct wz_trace_source *src;
@@ -66,7 +72,8 @@ static int bad(struct reader *r, const struct line *l, uint32_t c, const char *e
 	for (uint32_t i = 0; i < c; i++)
 		column += (uint32_t)l->field[i].len + 1;
 	f.len = f.len > 48 ? 48 : f.len;
-	wz_err_set(r->err, -EBADMSG, "BadField", WZ_STR("\""), f, WZ_STR("\" is not what is here; expected "), wz_str(expected));
+	wz_err_set(r->err, -EBADMSG, "BadField", WZ_STR("\""), f, WZ_STR("\" is not what is here; expected "),
+	        wz_str(expected));
 	wz_csv_err_at(r->err, r->src->name, r->line, column);
 	return -EBADMSG;
 }
@@ -114,7 +121,8 @@ static int read_job(struct reader *r, const struct line *l, const struct columns
 		return bad(r, l, c->arrival, "an arrival time in seconds");
 	if (wz_decimal_parse(l->field[c->gpus], 1, 4096, &gpus) < 0 || gpus < 1)
 		return bad(r, l, c->gpus, "a number of GPUs 1..4096");
-	if (c->run < COLUMNS_MAX && wz_decimal_parse(l->field[c->run], SECOND_US, WZ_SIM_TIME_MAX_US, &t.run_us) < 0)
+	if (c->run < COLUMNS_MAX &&
+	        wz_decimal_parse(l->field[c->run], SECOND_US, WZ_SIM_TIME_MAX_US, &t.run_us) < 0)
 		return bad(r, l, c->run, "a run time in seconds");
 	if (l->field[0].len == 0 || l->field[0].len > WZ_SIM_NAME_MAX)
 		return bad(r, l, 0, "a job type of 1..253 bytes");
@@ -134,7 +142,8 @@ static int read_job(struct reader *r, const struct line *l, const struct columns
 	return rc;
 }
 
-static int read_tasks(const struct wz_trace_source *src, struct wz_sim_nodes *nodes, struct wz_sim_tasks *tasks, struct wz_err *err)
+static int read_tasks(const struct wz_trace_source *src, struct wz_sim_nodes *nodes, struct wz_sim_tasks *tasks,
+        struct wz_err *err)
 {
 	struct reader r = {.src = src, .tasks = tasks, .err = err, .row = 1};
 	struct wz_str text = src->text;
@@ -154,7 +163,8 @@ static int read_tasks(const struct wz_trace_source *src, struct wz_sim_nodes *no
 		while (c < widths + 3 && c->n != l.n)
 			c++;
 		if (c == widths + 3) {
-			rc = wz_err_set(err, -EBADMSG, "FieldCount", WZ_STR("the line has not 7, 10 or 12 fields between tabs"));
+			rc = wz_err_set(err, -EBADMSG, "FieldCount",
+			        WZ_STR("the line has not 7, 10 or 12 fields between tabs"));
 			wz_csv_err_at(err, src->name, r.line, 1);
 		} else {
 			rc = read_job(&r, &l, c);
@@ -173,7 +183,8 @@ static unsigned speeds_sniff(struct wz_str text)
 	wz_jtext_init(&j, (struct wz_str){text.ptr, text.len > 4096 ? 4096 : text.len});
 	if (wz_jtext_peek(&j) != '{' || !wz_jtext_object(&j) || !wz_jtext_key(&j, &key) || wz_jtext_peek(&j) != '{')
 		return 0;
-	return wz_jtext_object(&j) && wz_jtext_key(&j, &key) && wz_str_starts(key, WZ_STR("('")) ? WZ_TRACE_FACTS : 0;
+	return wz_jtext_object(&j) && wz_jtext_key(&j, &key) && wz_str_starts(key, WZ_STR("('")) ? WZ_TRACE_FACTS
+	                                                                                         : 0;
 }
 
 /* "('ResNet-18 (batch size 16)', 1)" */
@@ -188,7 +199,8 @@ static bool type_of(struct wz_str key, struct wz_str *ret_type, int64_t *ret_gpu
 	if (!quote || end - quote < 4 || quote[1] != ',' || quote - key.ptr > (ptrdiff_t)WZ_SIM_NAME_MAX)
 		return false;
 	*ret_type = (struct wz_str){key.ptr + 2, (size_t)(quote - key.ptr) - 2};
-	return wz_decimal_parse(wz_str_trim((struct wz_str){quote + 2, (size_t)(end - 1 - (quote + 2))}), 1, 4096, ret_gpus) == 0;
+	return wz_decimal_parse(wz_str_trim((struct wz_str){quote + 2, (size_t)(end - 1 - (quote + 2))}), 1, 4096,
+	               ret_gpus) == 0;
 }
 
 static int read_type(struct wz_jtext *j, struct wz_sim_tasks *tasks, struct wz_str device, struct wz_err *err)
@@ -231,7 +243,8 @@ static int read_facts(const struct wz_trace_source *src, struct wz_sim_tasks *ta
 	wz_jtext_init(&j, src->text);
 	wz_jtext_object(&j);
 	while (rc == 0 && wz_jtext_key(&j, &device)) {
-		if (device.len > 15 && wz_str_eq((struct wz_str){device.ptr + device.len - 15, 15}, WZ_STR("_unconsolidated")))
+		if (device.len > 15 &&
+		        wz_str_eq((struct wz_str){device.ptr + device.len - 15, 15}, WZ_STR("_unconsolidated")))
 			wz_jtext_skip(&j);
 		else
 			rc = read_type(&j, tasks, device, err);
@@ -241,8 +254,8 @@ static int read_facts(const struct wz_trace_source *src, struct wz_sim_tasks *ta
 	return rc < 0 ? rc : wz_jtext_err(&j, src->name, err);
 }
 
-static int write_refused(const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *tasks, unsigned what, struct wz_buf *b,
-        struct wz_err *err)
+static int write_refused(const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *tasks, unsigned what,
+        struct wz_buf *b, struct wz_err *err)
 {
 	(void)nodes, (void)tasks, (void)what, (void)b;
 	return wz_err_set(err, -EOPNOTSUPP, "ReadOnly", WZ_STR("this format is only read; write openb or wz"));

@@ -485,8 +485,8 @@ const struct wz_gen_preset wz_gen_presets[] = {
                 lab_gen_nodes, lab_gen_jobs},
         {"llm", "8-GPU NVLink nodes in racks: gangs of 8 to 512 GPUs, elastic jobs, services", 64, 2000,
                 600ull * SECOND_US, llm_gen_nodes, llm_gen_jobs},
-        {"jobs", "8-GPU nodes, templates that are run again and again, a service with a load curve", 16, 2000, 500ull * SECOND_US,
-                wz_gen_jobs_nodes, wz_gen_jobs_jobs},
+        {"jobs", "8-GPU nodes, templates that are run again and again, a service with a load curve", 16, 2000,
+                500ull * SECOND_US, wz_gen_jobs_nodes, wz_gen_jobs_jobs},
         {NULL, NULL, 0, 0, 0, NULL, NULL},
 };
 

@@ -11,7 +11,8 @@
 #define TEMPLATES 96u
 #define USERS 24u
 
-static const uint32_t day_load[24] = {5, 4, 3, 3, 3, 3, 4, 6, 9, 13, 15, 15, 14, 14, 15, 15, 14, 13, 12, 11, 10, 9, 8, 6};
+static const uint32_t day_load[24] = {
+        5, 4, 3, 3, 3, 3, 4, 6, 9, 13, 15, 15, 14, 14, 15, 15, 14, 13, 12, 11, 10, 9, 8, 6};
 
 int wz_gen_jobs_nodes(const struct wz_gen_options *o, struct wz_sim_nodes *nodes, struct wz_err *err)
 {
@@ -24,7 +25,8 @@ int wz_gen_jobs_nodes(const struct wz_gen_options *o, struct wz_sim_nodes *nodes
 	for (uint32_t i = 0; r == 0 && i < o->nodes; i++) {
 		char name[32];
 		struct wz_buf b;
-		struct wz_ev_node n = {.device = device, .n_devices = 8, .cpu_milli = 128000, .mem_bytes = INT64_C(1) << 40};
+		struct wz_ev_node n = {
+		        .device = device, .n_devices = 8, .cpu_milli = 128000, .mem_bytes = INT64_C(1) << 40};
 		wz_buf_init_fixed(&b, name, sizeof(name));
 		wz_buf_addz(&b, "n");
 		wz_buf_add_u64(&b, i);
@@ -36,7 +38,9 @@ int wz_gen_jobs_nodes(const struct wz_gen_options *o, struct wz_sim_nodes *nodes
 
 static uint32_t size_of(struct wz_rng *rng, uint32_t nodes)
 {
-	static const struct { uint32_t permille, gpus; } sizes[] = {{620, 1}, {740, 2}, {850, 4}, {960, 8}, {985, 16}, {995, 32}, {1000, 64}};
+	static const struct {
+		uint32_t permille, gpus;
+	} sizes[] = {{620, 1}, {740, 2}, {850, 4}, {960, 8}, {985, 16}, {995, 32}, {1000, 64}};
 	uint64_t d = wz_rng_below(rng, 1000);
 	uint32_t g = 1;
 
@@ -71,7 +75,8 @@ static int profile_of(struct wz_sim_tasks *tasks, uint32_t gpus, bool service, u
 	return wz_sim_tasks_add_profile(tasks, wz_buf_str(&b), &p, ret, err);
 }
 
-static int add(struct wz_sim_tasks *tasks, const char *kind, uint64_t number, struct wz_sim_task *t, struct wz_err *err)
+static int add(
+        struct wz_sim_tasks *tasks, const char *kind, uint64_t number, struct wz_sim_task *t, struct wz_err *err)
 {
 	char name[32];
 	struct wz_buf b;
@@ -84,10 +89,15 @@ static int add(struct wz_sim_tasks *tasks, const char *kind, uint64_t number, st
 	return wz_sim_tasks_add(tasks, t, err);
 }
 
-int wz_gen_jobs_jobs(const struct wz_gen_options *o, struct wz_sim_nodes *nodes, struct wz_sim_tasks *tasks, struct wz_err *err)
+int wz_gen_jobs_jobs(
+        const struct wz_gen_options *o, struct wz_sim_nodes *nodes, struct wz_sim_tasks *tasks, struct wz_err *err)
 {
-	struct { uint32_t gpus, user, spread; uint64_t typical_us; } template_[TEMPLATES];
-	struct wz_sim_task service = {.run_us = -1, .load = WZ_STR("0s:2,8h:5,20h:3,32h:5,44h:2,56h:6,68h:2"), .user = WZ_STR("web")};
+	struct {
+		uint32_t gpus, user, spread;
+		uint64_t typical_us;
+	} template_[TEMPLATES];
+	struct wz_sim_task service = {
+	        .run_us = -1, .load = WZ_STR("0s:2,8h:5,20h:3,32h:5,44h:2,56h:6,68h:2"), .user = WZ_STR("web")};
 	uint64_t now = 0;
 	struct wz_rng rng;
 	int r;
@@ -107,7 +117,8 @@ int wz_gen_jobs_jobs(const struct wz_gen_options *o, struct wz_sim_nodes *nodes,
 		struct wz_sim_task t = {0};
 		char user[16], name[16];
 		struct wz_buf ub, nb;
-		uint32_t k = (uint32_t)(wz_rng_below(&rng, TEMPLATES) * wz_rng_below(&rng, TEMPLATES) / TEMPLATES); /* the first are used most */
+		uint32_t k = (uint32_t)(wz_rng_below(&rng, TEMPLATES) * wz_rng_below(&rng, TEMPLATES) /
+		                        TEMPLATES); /* the first are used most */
 		uint64_t gap = wz_exponential(&rng, o->gap_us), factor = 500;
 		now += gap * 10 / day_load[now / (3600 * SECOND_US) % 24];
 		for (uint32_t s = 0; s < template_[k].spread; s++) /* a product of halves to doubles */
@@ -121,7 +132,9 @@ int wz_gen_jobs_jobs(const struct wz_gen_options *o, struct wz_sim_nodes *nodes,
 		wz_buf_addz(&nb, "t");
 		wz_buf_add_u64(&nb, k);
 		t.user = wz_buf_str(&ub);
-		t.queue = template_[k].user % 3 == 0 ? WZ_STR("research") : template_[k].user % 3 == 1 ? WZ_STR("product") : WZ_STR("study");
+		t.queue = template_[k].user % 3 == 0   ? WZ_STR("research")
+		          : template_[k].user % 3 == 1 ? WZ_STR("product")
+		                                       : WZ_STR("study");
 		t.template_ = wz_buf_str(&nb);
 		r = profile_of(tasks, template_[k].gpus, false, &t.profile, err);
 		if (r == 0)

@@ -5,7 +5,11 @@
 
 static int fail(struct wz_err *err, int code, const char *name, struct wz_str what)
 {
-	return wz_err_set(err, code, code == -EBADMSG ? "BadGzip" : code == -E2BIG ? "TooLarge" : "OutOfMemory", wz_str(name), WZ_STR(": "), what);
+	return wz_err_set(err, code,
+	        code == -EBADMSG ? "BadGzip"
+	        : code == -E2BIG ? "TooLarge"
+	                         : "OutOfMemory",
+	        wz_str(name), WZ_STR(": "), what);
 }
 
 int wz_gunzip(struct wz_file_text *t, size_t max_bytes, const char *name, struct wz_err *err)
@@ -20,8 +24,9 @@ int wz_gunzip(struct wz_file_text *t, size_t max_bytes, const char *name, struct
 			size_t cap = out.cap ? out.cap * 2 : 1 << 20;
 			char *p = out.cap >= max_bytes ? NULL : t->mem->resize(t->mem->ctx, out.data, out.cap, cap);
 			if (!p) {
-				rc = out.cap >= max_bytes ? fail(err, -E2BIG, name, WZ_STR("more than 2 GiB when unpacked"))
-				                          : fail(err, -ENOMEM, name, WZ_STR("no memory to unpack"));
+				rc = out.cap >= max_bytes
+				             ? fail(err, -E2BIG, name, WZ_STR("more than 2 GiB when unpacked"))
+				             : fail(err, -ENOMEM, name, WZ_STR("no memory to unpack"));
 				break;
 			}
 			out.data = p;

@@ -109,8 +109,10 @@ static bool hex4(const char *p, uint32_t *ret)
 
 	for (int i = 0; i < 4; i++) {
 		char c = p[i];
-		uint32_t d = c >= '0' && c <= '9' ? (uint32_t)(c - '0') : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a') + 10
-		             : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A') + 10 : 16;
+		uint32_t d = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
+		             : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a') + 10
+		             : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A') + 10
+		                                    : 16;
 		if (d > 15)
 			return false;
 		v = v << 4 | d;
@@ -274,7 +276,8 @@ int wz_jtext_err(const struct wz_jtext *j, struct wz_str name, struct wz_err *er
 	if (!j->what)
 		return 0;
 	wz_jtext_place(j, &line, &column);
-	wz_err_set(err, -EBADMSG, "BadJson", WZ_STR("this is not what the format says; expected "), wz_str(j->what));
+	wz_err_set(
+	        err, -EBADMSG, "BadJson", WZ_STR("this is not what the format says; expected "), wz_str(j->what));
 	wz_csv_err_at(err, name, line, column);
 	return -EBADMSG;
 }

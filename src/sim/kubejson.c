@@ -34,7 +34,8 @@ static unsigned sniff(struct wz_str text)
 	if (wz_jtext_peek(&j) != '{' || !wz_jtext_object(&j))
 		return 0;
 	while (wz_jtext_key(&j, &key)) {
-		if (wz_str_eq(key, WZ_STR("items"))) /* what comes after may be long; kubectl writes it after apiVersion */
+		if (wz_str_eq(key,
+		            WZ_STR("items"))) /* what comes after may be long; kubectl writes it after apiVersion */
 			break;
 		if (wz_str_eq(key, WZ_STR("kind")) && wz_jtext_peek(&j) == '"')
 			wz_jtext_string(&j, &none, &kind);
@@ -163,7 +164,8 @@ static void spec(struct reader *r, struct item *x)
 		if (wz_str_eq(key, WZ_STR("containers")))
 			containers(r, x);
 		else if (wz_str_eq(key, WZ_STR("priority")) && wz_jtext_number(&r->j, &s)) {
-			if (wz_str_parse_i64(s, &x->priority) < 0 || x->priority > INT32_MAX || x->priority < INT32_MIN)
+			if (wz_str_parse_i64(s, &x->priority) < 0 || x->priority > INT32_MAX ||
+			        x->priority < INT32_MIN)
 				wz_jtext_fail(&r->j, "a priority of 32 bits");
 		} else if (!r->j.what)
 			wz_jtext_skip(&r->j);
@@ -224,7 +226,8 @@ static void status(struct reader *r, struct item *x, bool node)
 static int add_node(struct reader *r, const struct item *x)
 {
 	struct wz_device_facts device[WZ_NODE_DEVICES_MAX] = {0};
-	struct wz_ev_node n = {.name = x->name, .cpu_milli = x->cpu_milli, .mem_bytes = x->mem_bytes, .device = device};
+	struct wz_ev_node n = {
+	        .name = x->name, .cpu_milli = x->cpu_milli, .mem_bytes = x->mem_bytes, .device = device};
 	wz_model_id id = {0};
 	int rc = 0;
 
@@ -242,7 +245,8 @@ static int add_node(struct reader *r, const struct item *x)
 
 static int add_pod(struct reader *r, const struct item *x)
 {
-	struct wz_sim_task t = {.submit_us = x->created_us, .start_us = x->started_us, .end_us = x->ended_us, .run_us = -1};
+	struct wz_sim_task t = {
+	        .submit_us = x->created_us, .start_us = x->started_us, .end_us = x->ended_us, .run_us = -1};
 	char key[128], name[2 * WZ_SIM_NAME_MAX];
 	struct wz_profile p;
 	struct wz_buf b, nb;
@@ -358,7 +362,8 @@ static int read_nodes(const struct wz_trace_source *src, struct wz_sim_nodes *no
 	return rc;
 }
 
-static int read_tasks(const struct wz_trace_source *src, struct wz_sim_nodes *nodes, struct wz_sim_tasks *tasks, struct wz_err *err)
+static int read_tasks(const struct wz_trace_source *src, struct wz_sim_nodes *nodes, struct wz_sim_tasks *tasks,
+        struct wz_err *err)
 {
 	struct reader r = {.src = src, .nodes = nodes, .tasks = tasks, .err = err, .first_us = INT64_MAX};
 	uint32_t before = tasks->n;
@@ -372,8 +377,8 @@ static int read_tasks(const struct wz_trace_source *src, struct wz_sim_nodes *no
 	return rc;
 }
 
-static int write_refused(const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *tasks, unsigned what, struct wz_buf *b,
-        struct wz_err *err)
+static int write_refused(const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *tasks, unsigned what,
+        struct wz_buf *b, struct wz_err *err)
 {
 	(void)nodes, (void)tasks, (void)what, (void)b;
 	return wz_err_set(err, -EOPNOTSUPP, "ReadOnly", WZ_STR("this format is only read; write openb or wz"));
@@ -402,8 +407,8 @@ static unsigned spot_sniff(struct wz_str text)
 		return 0;
 	if (wz_str_eq(key, WZ_STR("data")))
 		return wz_jtext_peek(&j) == '[' ? WZ_TRACE_FACTS : 0;
-	return wz_str_eq(key, WZ_STR("metadata")) && wz_jtext_peek(&j) == '{' && wz_jtext_skip(&j) && wz_jtext_key(&j, &key) &&
-	                       wz_str_eq(key, WZ_STR("data"))
+	return wz_str_eq(key, WZ_STR("metadata")) && wz_jtext_peek(&j) == '{' && wz_jtext_skip(&j) &&
+	                       wz_jtext_key(&j, &key) && wz_str_eq(key, WZ_STR("data"))
 	               ? WZ_TRACE_FACTS
 	               : 0;
 }
@@ -422,7 +427,8 @@ static int spot_facts(const struct wz_trace_source *src, struct wz_sim_tasks *ta
 			while (wz_jtext_key(&j, &key)) {
 				if (!wz_str_eq(key, WZ_STR("gap_seconds")))
 					wz_jtext_skip(&j);
-				else if (wz_jtext_number(&j, &s) && (wz_decimal_parse(s, 1000000, WZ_SIM_TIME_MAX_US, &v) < 0 || v < 1000000))
+				else if (wz_jtext_number(&j, &s) &&
+				         (wz_decimal_parse(s, 1000000, WZ_SIM_TIME_MAX_US, &v) < 0 || v < 1000000))
 					wz_jtext_fail(&j, "gap_seconds from 1 on");
 				else if (!j.what)
 					tasks->spot_gap_us = v;
@@ -433,8 +439,10 @@ static int spot_facts(const struct wz_trace_source *src, struct wz_sim_tasks *ta
 					wz_jtext_fail(&j, "a number of nodes");
 					break;
 				}
-				if (wz_grow(tasks->mem, &tasks->spot, &tasks->spot_cap, tasks->n_spot + 1, sizeof(*tasks->spot)) < 0)
-					return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for the availability"));
+				if (wz_grow(tasks->mem, &tasks->spot, &tasks->spot_cap, tasks->n_spot + 1,
+				            sizeof(*tasks->spot)) < 0)
+					return wz_err_set(err, -ENOMEM, "OutOfMemory",
+					        WZ_STR("no memory for the availability"));
 				tasks->spot[tasks->n_spot++] = (uint32_t)v;
 			}
 		} else if (!j.what) {

@@ -12,13 +12,15 @@
 
 #define SECOND_US INT64_C(1000000)
 
-static const char *const companions[] = {"profiles/*/placements.csv", "profiles/*/scalability.csv", "profiles/*/validation-*.csv", NULL};
+static const char *const companions[] = {
+        "profiles/*/placements.csv", "profiles/*/scalability.csv", "profiles/*/validation-*.csv", NULL};
 
 enum { W_NAME, W_TIME, W_APP, W_REPLICAS, W_BATCH };
 static const struct wz_sheet_column workload[] = {
         {"name", true}, {"time", true}, {"application", true}, {"num_replicas", true}, {"batch_size", true}};
 enum { P_PLACE, P_LOCAL, P_STEP, P_SYNC };
-static const struct wz_sheet_column placements[] = {{"placement", true}, {"local_bsz", true}, {"step_time", true}, {"sync_time", true}};
+static const struct wz_sheet_column placements[] = {
+        {"placement", true}, {"local_bsz", true}, {"step_time", true}, {"sync_time", true}};
 enum { S_NODES, S_GPUS, S_LOCAL, S_STEP, S_SYNC };
 static const struct wz_sheet_column scalability[] = {
         {"num_nodes", true}, {"num_replicas", true}, {"local_bsz", true}, {"step_time", true}, {"sync_time", true}};
@@ -33,7 +35,10 @@ static unsigned sniff(struct wz_str text)
 
 static unsigned profile_sniff(struct wz_str text)
 {
-	return wz_sheet_sniff(text, placements, 4) || wz_sheet_sniff(text, scalability, 5) || wz_sheet_sniff(text, validation, 5) ? WZ_TRACE_FACTS : 0;
+	return wz_sheet_sniff(text, placements, 4) || wz_sheet_sniff(text, scalability, 5) ||
+	                       wz_sheet_sniff(text, validation, 5)
+	               ? WZ_TRACE_FACTS
+	               : 0;
 }
 
 /* A finite number as a double: these files are measurements, not quantities. */
@@ -110,7 +115,8 @@ static uint32_t batch_of(struct wz_str path)
 		return 0;
 	for (from = end -= 4; from > 0 && path.ptr[from - 1] >= '0' && path.ptr[from - 1] <= '9';)
 		from--;
-	return wz_decimal_parse((struct wz_str){path.ptr + from, end - from}, 1, 1 << 24, &v) == 0 ? (uint32_t)v : 0;
+	return wz_decimal_parse((struct wz_str){path.ptr + from, end - from}, 1, 1 << 24, &v) == 0 ? (uint32_t)v
+	                                                                                           : 0;
 }
 
 static int read_epoch(struct wz_sheet *s, struct wz_elastic *e, uint32_t app, uint32_t batch)
@@ -125,14 +131,16 @@ static int read_epoch(struct wz_sheet *s, struct wz_elastic *e, uint32_t app, ui
 	if (rc == 0) {
 		rc = wz_elastic_epoch(e, app, batch, v[0], v[1], v[2], v[3], v[4]);
 		if (rc < 0)
-			rc = wz_err_set(s->err, rc, "TooMany", WZ_STR("too many batch sizes, or no memory, for profiles"));
+			rc = wz_err_set(
+			        s->err, rc, "TooMany", WZ_STR("too many batch sizes, or no memory, for profiles"));
 	}
 	return rc;
 }
 
 static int read_facts(const struct wz_trace_source *src, struct wz_sim_tasks *tasks, struct wz_err *err)
 {
-	bool placed = wz_sheet_sniff(src->text, placements, 4), epochs = !placed && !wz_sheet_sniff(src->text, scalability, 5);
+	bool placed = wz_sheet_sniff(src->text, placements, 4),
+	     epochs = !placed && !wz_sheet_sniff(src->text, scalability, 5);
 	const struct wz_sheet_column *columns = placed ? placements : epochs ? validation : scalability;
 	uint32_t app, batch = epochs ? batch_of(src->name) : 0;
 	struct wz_sheet s;
@@ -142,13 +150,16 @@ static int read_facts(const struct wz_trace_source *src, struct wz_sim_tasks *ta
 		return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for profiles"));
 	app = wz_elastic_app(tasks->elastic, folder_of(src->name));
 	if (app == 0 || (epochs && batch == 0)) {
-		rc = wz_err_set(err, -EBADMSG, "BadName", WZ_STR("a profile's file is APPLICATION/placements.csv, scalability.csv or validation-BATCH.csv"));
+		rc = wz_err_set(err, -EBADMSG, "BadName",
+		        WZ_STR("a profile's file is APPLICATION/placements.csv, scalability.csv or "
+		               "validation-BATCH.csv"));
 		wz_csv_err_at(err, src->name, 1, 1);
 		return rc;
 	}
 	rc = wz_sheet_open(&s, tasks->mem, src, columns, placed ? 4 : 5, err);
 	while (rc == 0 && (rc = wz_sheet_next(&s)) > 0)
-		rc = epochs ? read_epoch(&s, tasks->elastic, app, batch) : read_step(&s, tasks->elastic, app, placed);
+		rc = epochs ? read_epoch(&s, tasks->elastic, app, batch)
+		            : read_step(&s, tasks->elastic, app, placed);
 	wz_sheet_close(&s);
 	if (rc == 0)
 		wz_elastic_finish(tasks->elastic);
@@ -199,7 +210,8 @@ static int read_job(struct wz_sheet *s, struct wz_sim_nodes *nodes, struct wz_si
 	return rc < 0 ? wz_sheet_at(s, rc, W_NAME) : 0;
 }
 
-static int read_tasks(const struct wz_trace_source *src, struct wz_sim_nodes *nodes, struct wz_sim_tasks *tasks, struct wz_err *err)
+static int read_tasks(const struct wz_trace_source *src, struct wz_sim_nodes *nodes, struct wz_sim_tasks *tasks,
+        struct wz_err *err)
 {
 	struct wz_sheet s;
 	int rc = wz_sheet_open(&s, tasks->mem, src, workload, 5, err);
@@ -210,8 +222,8 @@ static int read_tasks(const struct wz_trace_source *src, struct wz_sim_nodes *no
 	return rc;
 }
 
-static int write_refused(const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *tasks, unsigned what, struct wz_buf *b,
-        struct wz_err *err)
+static int write_refused(const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *tasks, unsigned what,
+        struct wz_buf *b, struct wz_err *err)
 {
 	(void)nodes, (void)tasks, (void)what, (void)b;
 	return wz_err_set(err, -EOPNOTSUPP, "ReadOnly", WZ_STR("this format is only read; write openb or wz"));

@@ -78,7 +78,9 @@ static void set_speeds(struct wz_rounds *s, uint32_t j)
 	uint32_t cu_max = 1;
 
 	for (uint32_t k = 0; k < s->types; k++)
-		cu_max = s->in->nodes->catalogue->model[s->model[k]].cu_milli > cu_max ? s->in->nodes->catalogue->model[s->model[k]].cu_milli : cu_max;
+		cu_max = s->in->nodes->catalogue->model[s->model[k]].cu_milli > cu_max
+		                 ? s->in->nodes->catalogue->model[s->model[k]].cu_milli
+		                 : cu_max;
 	for (uint32_t k = 0; k < s->types; k++) {
 		uint32_t cu = s->in->nodes->catalogue->model[s->model[k]].cu_milli;
 		int64_t micro = cu ? (int64_t)cu * 1000000 / cu_max : 1000000;
@@ -96,8 +98,8 @@ static void set_speeds(struct wz_rounds *s, uint32_t j)
 		s->work[j] = s->in->job[j].run_us > 1 ? (s->in->job[j].run_us + 999999) / 1000000 : 1;
 }
 
-int wz_rounds_open(struct wz_rounds *s, const struct wz_run_input *in, const struct wz_run_options *o, const struct wz_mem *mem,
-        struct wz_run_result *ret, struct wz_err *err)
+int wz_rounds_open(struct wz_rounds *s, const struct wz_run_input *in, const struct wz_run_options *o,
+        const struct wz_mem *mem, struct wz_run_result *ret, struct wz_err *err)
 {
 	bool more;
 
@@ -114,7 +116,8 @@ int wz_rounds_open(struct wz_rounds *s, const struct wz_run_input *in, const str
 		ret->out[j] = (struct wz_run_outcome){.first_start_us = -1, .end_us = -1, .node0 = WZ_NONE};
 		set_speeds(s, j);
 		if (s->best[j] == 0)
-			return wz_err_set(err, -ENOENT, "NoSpeed", WZ_STR("the job \""), in->tasks->task[in->job[j].task].name,
+			return wz_err_set(err, -ENOENT, "NoSpeed", WZ_STR("the job \""),
+			        in->tasks->task[in->job[j].task].name,
 			        WZ_STR("\" runs on no device type of this cluster"));
 	}
 	return 0;
@@ -151,7 +154,13 @@ void wz_rounds_note(struct wz_rounds *s, unsigned what, uint32_t j, int64_t at)
 
 int wz_rounds_figures(struct wz_rounds *s, struct wz_run_result *ret, struct wz_err *err)
 {
-	struct wz_run_state view = {.in = s->in, .o = s->o, .mem = s->mem, .out = s->out, .latency = s->latency, .digest = s->digest, .events = s->events};
+	struct wz_run_state view = {.in = s->in,
+	        .o = s->o,
+	        .mem = s->mem,
+	        .out = s->out,
+	        .latency = s->latency,
+	        .digest = s->digest,
+	        .events = s->events};
 	int64_t held;
 	int r;
 
@@ -191,7 +200,7 @@ int wz_rounds(const struct wz_run_input *in, const struct wz_run_options *o, con
 		return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for a run"));
 	r = wz_rounds_open(&s, in, o, mem, ret, err);
 	if (r == 0)
-		r = any_profile(in) ? wz_rounds_elastic(&s, err)
+		r = any_profile(in)                       ? wz_rounds_elastic(&s, err)
 		    : (o->order->flags & WZ_ORDER_ROUNDS) ? wz_rounds_gavel(&s, err)
 		                                          : wz_rounds_types(&s, err);
 	if (r == 0)

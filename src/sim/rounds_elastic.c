@@ -18,11 +18,11 @@
 
 #define ROUND_S 60
 #define RESCALE_S 30
-#define SPREAD_MAX 64u   /* nodes of one job */
-#define CURVE_MAX 12u    /* 1, 2, 4, ... devices */
+#define SPREAD_MAX 64u /* nodes of one job */
+#define CURVE_MAX 12u /* 1, 2, 4, ... devices */
 #define POLLUX_Q1 57600.0
-#define START_MAX 2u     /* devices that a job may start on */
-#define STAY 1.1         /* a change must gain so much to be made when there is room without it */
+#define START_MAX 2u /* devices that a job may start on */
+#define STAY 1.1 /* a change must gain so much to be made when there is room without it */
 
 struct ejob {
 	struct wz_order_job o;
@@ -39,7 +39,11 @@ struct ejob {
 };
 
 /* What applications make of devices in an epoch: the best batch of each number, reckoned once. */
-struct curve { bool made; double speed[CURVE_MAX]; uint32_t local[CURVE_MAX]; };
+struct curve {
+	bool made;
+	double speed[CURVE_MAX];
+	uint32_t local[CURVE_MAX];
+};
 #define EPOCHS_MAX 512u
 
 struct elastic {
@@ -57,10 +61,12 @@ struct elastic {
 
 /* ---- how fast ---- */
 
-static void set_batch(const struct elastic *x, struct ejob *q, uint32_t gpus, uint32_t batch, uint32_t *ret_local, uint32_t *ret_accum)
+static void set_batch(const struct elastic *x, struct ejob *q, uint32_t gpus, uint32_t batch, uint32_t *ret_local,
+        uint32_t *ret_accum)
 {
 	struct wz_elastic_limits l = wz_elastic_limits(x->e, q->app);
-	uint32_t local = (uint32_t)ceil((double)batch / gpus - 1e-8), accum = (uint32_t)(ceil((double)local / l.max_local - 1e-8) - 1), most;
+	uint32_t local = (uint32_t)ceil((double)batch / gpus - 1e-8),
+	         accum = (uint32_t)(ceil((double)local / l.max_local - 1e-8) - 1), most;
 
 	if (gpus == 1 && batch > l.init_batch && accum < 1)
 		accum = 1;
@@ -71,7 +77,8 @@ static void set_batch(const struct elastic *x, struct ejob *q, uint32_t gpus, ui
 }
 
 /* Progress a second. */
-static double goodput(const struct elastic *x, uint32_t app, const uint8_t *on, uint32_t nodes, uint32_t local, uint32_t accum, uint32_t epoch)
+static double goodput(const struct elastic *x, uint32_t app, const uint8_t *on, uint32_t nodes, uint32_t local,
+        uint32_t accum, uint32_t epoch)
 {
 	uint32_t gpus = 0;
 	double step, sync;
@@ -112,7 +119,8 @@ static double best_batch(const struct elastic *x, const struct ejob *q, uint32_t
 
 static const struct curve *curve_of(struct elastic *x, const struct ejob *q)
 {
-	struct curve *c = &x->curve[(size_t)(q->app - 1) * EPOCHS_MAX + (q->epoch < EPOCHS_MAX ? q->epoch : EPOCHS_MAX - 1)];
+	struct curve *c =
+	        &x->curve[(size_t)(q->app - 1) * EPOCHS_MAX + (q->epoch < EPOCHS_MAX ? q->epoch : EPOCHS_MAX - 1)];
 	struct wz_elastic_limits l = wz_elastic_limits(x->e, q->app);
 
 	for (uint32_t k = 0; !c->made && k < CURVE_MAX; k++) {
@@ -220,8 +228,10 @@ static bool place(struct elastic *x, uint32_t j, uint32_t gpus)
 	uint32_t left = gpus;
 
 	while (left) {
-		uint32_t part = left < x->node_gpus ? left : x->node_gpus, node = x->tiresias ? pick(x, 1, true) : pick(x, part, false);
-		if (node == WZ_NONE && !x->tiresias && !x->goodput) /* no node has room for the part: on what there is */
+		uint32_t part = left < x->node_gpus ? left : x->node_gpus,
+		         node = x->tiresias ? pick(x, 1, true) : pick(x, part, false);
+		if (node == WZ_NONE && !x->tiresias &&
+		        !x->goodput) /* no node has room for the part: on what there is */
 			node = pick(x, 1, true);
 		if (node == WZ_NONE || !put(x, q, node, left < x->free[node] ? left : x->free[node]))
 			break;
@@ -347,7 +357,8 @@ static double gain_of(struct elastic *x, struct ejob *q)
 	const struct curve *c = curve_of(x, q);
 	uint32_t k = log2_of(q->want);
 
-	return (1 / (c->speed[k] * keeps(x, q, q->want)) - 1 / (c->speed[k + 1] * keeps(x, q, 2 * q->want))) * c->speed[0] / q->want;
+	return (1 / (c->speed[k] * keeps(x, q, q->want)) - 1 / (c->speed[k + 1] * keeps(x, q, 2 * q->want))) *
+	       c->speed[0] / q->want;
 }
 
 static bool can_double(struct elastic *x, struct ejob *q, int64_t left)
@@ -464,8 +475,10 @@ static int loop(struct elastic *x, struct wz_err *err)
 
 	while (next < s->in->n || x->n) {
 		uint32_t kept = 0;
-		if (x->n == 0 && (double)s->in->job[next].submit_us / 1e6 > x->now + ROUND_S) /* nothing to do: whole rounds pass */
-			x->now += floor(((double)s->in->job[next].submit_us / 1e6 - x->now) / ROUND_S) * ROUND_S - ROUND_S;
+		if (x->n == 0 && (double)s->in->job[next].submit_us / 1e6 >
+		                         x->now + ROUND_S) /* nothing to do: whole rounds pass */
+			x->now += floor(((double)s->in->job[next].submit_us / 1e6 - x->now) / ROUND_S) * ROUND_S -
+			          ROUND_S;
 		for (uint32_t i = 0; i < x->n; i++)
 			work(x, x->active[i], ROUND_S);
 		x->now += ROUND_S;
@@ -504,8 +517,12 @@ static int open_jobs(struct elastic *x, struct wz_err *err)
 		if (!t->app)
 			return wz_err_set(err, -EINVAL, "NoProfile", WZ_STR("the job \""), t->name,
 			        WZ_STR("\" has no profile; all jobs of a run need one, or none"));
-		x->job[j] = (struct ejob){.app = t->app, .batch = t->batch ? t->batch : wz_elastic_limits(x->e, t->app).init_batch};
-		x->job[j].o = (struct wz_order_job){.id = j, .gpus = in->job[j].gpus, .submit_us = in->job[j].submit_us, .ready_us = in->job[j].submit_us};
+		x->job[j] = (struct ejob){
+		        .app = t->app, .batch = t->batch ? t->batch : wz_elastic_limits(x->e, t->app).init_batch};
+		x->job[j].o = (struct wz_order_job){.id = j,
+		        .gpus = in->job[j].gpus,
+		        .submit_us = in->job[j].submit_us,
+		        .ready_us = in->job[j].submit_us};
 	}
 	for (uint32_t i = 0; i < x->n_nodes; i++) {
 		x->free[i] = in->nodes->node[i].n_devices;
@@ -526,10 +543,13 @@ int wz_rounds_elastic(struct wz_rounds *s, struct wz_err *err)
 	x.q1 = usual ? POLLUX_Q1 : (double)s->o->param[0] / 1000;
 	x.restart_s = s->o->restart_us >= 0 ? (double)s->o->restart_us / 1e6 : RESCALE_S;
 	if ((s->o->order->flags & WZ_ORDER_ROUNDS) && !x.goodput)
-		return wz_err_set(err, -EOPNOTSUPP, "Unsupported", WZ_STR("this order is not made for jobs with profiles"));
+		return wz_err_set(
+		        err, -EOPNOTSUPP, "Unsupported", WZ_STR("this order is not made for jobs with profiles"));
 	if (s->o->order->flags & WZ_ORDER_ORACLE)
-		return wz_err_set(err, -EOPNOTSUPP, "Unsupported", WZ_STR("jobs with profiles have no run time that an oracle could know"));
-	r = wz_order_init(&x.order, x.goodput ? &wz_order_levelled : s->o->order, s->o->param, s->in->gpus, s->in->n_users, s->mem, err);
+		return wz_err_set(err, -EOPNOTSUPP, "Unsupported",
+		        WZ_STR("jobs with profiles have no run time that an oracle could know"));
+	r = wz_order_init(&x.order, x.goodput ? &wz_order_levelled : s->o->order, s->o->param, s->in->gpus,
+	        s->in->n_users, s->mem, err);
 	if (r == 0 && x.goodput) {
 		int64_t param[WZ_ORDER_PARAMS_MAX] = {0};
 		for (unsigned i = 0; i < WZ_ORDER_PARAMS_MAX && wz_order_levelled.param[i].name; i++)

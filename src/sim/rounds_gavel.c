@@ -15,7 +15,8 @@
 #define RESOLVE_S 1920
 
 struct gjob {
-	double received[WZ_ROUNDS_TYPES_MAX], owed[WZ_ROUNDS_TYPES_MAX], target[WZ_ROUNDS_TYPES_MAX], priority[WZ_ROUNDS_TYPES_MAX];
+	double received[WZ_ROUNDS_TYPES_MAX], owed[WZ_ROUNDS_TYPES_MAX], target[WZ_ROUNDS_TYPES_MAX],
+	        priority[WZ_ROUNDS_TYPES_MAX];
 	int64_t left; /* steps */
 	uint32_t type; /* of this round; WZ_NONE */
 	int64_t until_us, steps;
@@ -37,7 +38,8 @@ struct gavel {
 static int solve(struct gavel *g, struct wz_err *err)
 {
 	struct wz_rounds *s = g->s;
-	struct wz_share_problem p = {.job = g->row, .n = g->n, .types = s->types, .agnostic = s->o->order == &wz_order_max_min_agnostic};
+	struct wz_share_problem p = {
+	        .job = g->row, .n = g->n, .types = s->types, .agnostic = s->o->order == &wz_order_max_min_agnostic};
 	double value;
 	int r;
 
@@ -45,8 +47,10 @@ static int solve(struct gavel *g, struct wz_err *err)
 		p.devices[t] = s->devices[t];
 	for (uint32_t i = 0; i < g->n; i++) {
 		uint32_t j = g->active[i];
-		g->row[i] = (struct wz_share_job){.weight = 1, .gpus = s->in->job[j].gpus,
-		        .elapsed_s = (double)(g->now - s->in->job[j].submit_us) / 1e6, .steps_left = (double)g->job[j].left};
+		g->row[i] = (struct wz_share_job){.weight = 1,
+		        .gpus = s->in->job[j].gpus,
+		        .elapsed_s = (double)(g->now - s->in->job[j].submit_us) / 1e6,
+		        .steps_left = (double)g->job[j].left};
 		for (uint32_t t = 0; t < s->types; t++)
 			g->row[i].speed[t] = (double)s->speed[j][t] / 1e6;
 	}
@@ -86,7 +90,9 @@ static void set_priorities(struct gavel *g)
 		for (uint32_t t = 0; t < g->s->types; t++) {
 			struct gjob *q = &g->job[g->active[i]];
 			double part = g->type_time[t] > 0 ? q->received[t] / g->type_time[t] : 0;
-			q->priority[t] = g->s->speed[g->active[i]][t] == 0 ? 0 : part > 0 ? q->target[t] / part : q->target[t] * 1e9;
+			q->priority[t] = g->s->speed[g->active[i]][t] == 0 ? 0
+			                 : part > 0                        ? q->target[t] / part
+			                                                   : q->target[t] * 1e9;
 		}
 }
 
@@ -169,7 +175,9 @@ static int64_t start_round(struct gavel *g)
 		q->steps = (int64_t)((__int128)s->speed[j][q->type] * ROUND_S / 1000000);
 		q->steps = q->steps < 1 ? 1 : q->steps;
 		q->steps = q->steps > q->left ? q->left : q->steps;
-		q->until_us = g->now + (int64_t)(((__int128)q->steps * 1000000 * 1000000 + s->speed[j][q->type] - 1) / s->speed[j][q->type]);
+		q->until_us =
+		        g->now + (int64_t)(((__int128)q->steps * 1000000 * 1000000 + s->speed[j][q->type] - 1) /
+		                           s->speed[j][q->type]);
 		end = q->until_us > end ? q->until_us : end;
 		if (s->out[j].first_start_us < 0)
 			s->out[j].first_start_us = g->now;

@@ -20,11 +20,11 @@
 
 struct tjob {
 	struct wz_order_job o;
-	int64_t left;         /* of its work, millionths of steps */
-	int64_t since_us;     /* progress counted up to */
-	int64_t delay_us;     /* restart still to pay */
+	int64_t left; /* of its work, millionths of steps */
+	int64_t since_us; /* progress counted up to */
+	int64_t delay_us; /* restart still to pay */
 	int64_t change_us;
-	uint32_t type, want;  /* WZ_NONE: none */
+	uint32_t type, want; /* WZ_NONE: none */
 	bool arrived, ended;
 };
 
@@ -82,7 +82,8 @@ static int by_key(const void *p, const void *q)
 static int64_t worth(const struct state *x, uint32_t j, uint32_t t)
 {
 	const struct tjob *q = &x->job[j];
-	int64_t left = q->o.predict_us - q->o.done_us, w = wz_muldiv(INT64_C(1) << 40, x->s->speed[j][t], x->s->best[j]);
+	int64_t left = q->o.predict_us - q->o.done_us,
+	        w = wz_muldiv(INT64_C(1) << 40, x->s->speed[j][t], x->s->best[j]);
 
 	w = left > 0 ? w / (left / WZ_SECOND_US + 600) : w / 4096 * x->s->in->job[j].gpus;
 
@@ -117,7 +118,8 @@ static bool exchange(struct state *x, uint32_t n, uint32_t *free)
 			}
 		for (uint32_t k = i + 1; k < n; k++) {
 			uint32_t b = x->list[k], h = x->s->in->job[b].gpus, tb = x->job[b].want;
-			if (ta == tb || x->s->speed[a][tb] == 0 || x->s->speed[b][ta] == 0 || free[tb] + h < g || free[ta] + g < h)
+			if (ta == tb || x->s->speed[a][tb] == 0 || x->s->speed[b][ta] == 0 || free[tb] + h < g ||
+			        free[ta] + g < h)
 				continue;
 			if (worth(x, a, tb) + worth(x, b, ta) <= worth(x, a, ta) + worth(x, b, tb))
 				continue;
@@ -195,9 +197,20 @@ static void arrive(struct state *x, uint32_t j)
 	struct wz_run_job truth = *r;
 
 	truth.run_us = ref_us(x, j, x->s->work[j] * 1000000);
-	*q = (struct tjob){.left = x->s->work[j] * 1000000, .since_us = x->now, .type = WZ_NONE, .want = WZ_NONE, .arrived = true};
-	q->o = (struct wz_order_job){.id = j, .gpus = r->gpus, .user = r->user, .queue = r->queue, .priority = r->priority,
-	        .submit_us = r->submit_us, .ready_us = x->now, .run_us = truth.run_us, .limit_us = r->limit_us};
+	*q = (struct tjob){.left = x->s->work[j] * 1000000,
+	        .since_us = x->now,
+	        .type = WZ_NONE,
+	        .want = WZ_NONE,
+	        .arrived = true};
+	q->o = (struct wz_order_job){.id = j,
+	        .gpus = r->gpus,
+	        .user = r->user,
+	        .queue = r->queue,
+	        .priority = r->priority,
+	        .submit_us = r->submit_us,
+	        .ready_us = x->now,
+	        .run_us = truth.run_us,
+	        .limit_us = r->limit_us};
 	if (x->s->o->predict == WZ_PREDICT_ORACLE)
 		q->o.predict_us = truth.run_us;
 	else if (x->s->o->predict == WZ_PREDICT_NOISE)
@@ -215,10 +228,14 @@ static int64_t next_event(const struct state *x, uint32_t next)
 	for (uint32_t i = 0; i < x->n; i++) {
 		const struct tjob *q = &x->job[x->active[i]];
 		int64_t end = end_of(x, x->active[i]);
-		int64_t change = x->order.rule->change ? x->order.rule->change(&x->order, &q->o, x->now) : WZ_ORDER_NEVER;
+		int64_t change =
+		        x->order.rule->change ? x->order.rule->change(&x->order, &q->o, x->now) : WZ_ORDER_NEVER;
 		at = end < at ? end : at;
-		if (change < at) /* reckoned at the best speed; on a slower type it is looked at again, a second later at the soonest */
-			at = change > x->now + WZ_SECOND_US ? change : x->now + WZ_SECOND_US < at ? x->now + WZ_SECOND_US : at;
+		if (change <
+		        at) /* reckoned at the best speed; on a slower type it is looked at again, a second later at the soonest */
+			at = change > x->now + WZ_SECOND_US ? change
+			     : x->now + WZ_SECOND_US < at   ? x->now + WZ_SECOND_US
+			                                    : at;
 	}
 	if (x->n && at > x->now + LOOK_US)
 		at = x->now + LOOK_US;
@@ -277,7 +294,8 @@ int wz_rounds_types(struct wz_rounds *s, struct wz_err *err)
 	x.job = wz_mem_zalloc(s->mem, n * sizeof(*x.job));
 	x.active = wz_mem_zalloc(s->mem, n * sizeof(*x.active));
 	x.list = wz_mem_zalloc(s->mem, n * sizeof(*x.list));
-	r = x.job && x.active && x.list ? loop(&x, err) : wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for a run"));
+	r = x.job && x.active && x.list ? loop(&x, err)
+	                                : wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for a run"));
 	if (x.job)
 		wz_mem_free(s->mem, x.job, n * sizeof(*x.job));
 	if (x.active)

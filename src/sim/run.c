@@ -361,7 +361,9 @@ static int loop(struct wz_run_state *s, struct wz_err *err)
 		int64_t at = next < s->in->n ? s->in->job[next].submit_us : WZ_ORDER_NEVER;
 		if (s->heap_n && s->live[s->heap[0]].at_us < at)
 			at = s->live[s->heap[0]].at_us;
-		if (at == WZ_ORDER_NEVER && !(s->n_active && wz_run_faults_down(&faults))) /* only services, or what never fits, are left */
+		if (at == WZ_ORDER_NEVER &&
+		        !(s->n_active &&
+		                wz_run_faults_down(&faults))) /* only services, or what never fits, are left */
 			break;
 		if (wz_run_faults_next(&faults) <= at)
 			at = wz_run_faults_next(&faults);
@@ -416,8 +418,8 @@ static int open_state(struct wz_run_state *s, struct wz_err *err)
 	s->active_at = zeros(s, c, sizeof(*s->active_at));
 	if (s->in->queue_limit)
 		s->queue_used = zeros(s, s->in->n_queues, sizeof(*s->queue_used));
-	if (r < 0 || (s->in->queue_limit && !s->queue_used) || !s->job || !s->live || !s->heap || !s->list || !s->settle || !s->waiting || !s->failed ||
-	        !s->active || !s->active_at)
+	if (r < 0 || (s->in->queue_limit && !s->queue_used) || !s->job || !s->live || !s->heap || !s->list ||
+	        !s->settle || !s->waiting || !s->failed || !s->active || !s->active_at)
 		return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for a run"));
 	s->running.root = WZ_NONE;
 	for (uint32_t i = 0; i < c; i++)

@@ -54,7 +54,8 @@ int wz_run_faults_open(struct wz_run_faults *f, const struct wz_run_state *s, st
 		return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for failures"));
 	wz_rng_seed(&f->rng, s->o->seed ^ 0xfa11);
 	for (uint32_t i = 0; i < n; i++)
-		f->at_us[i] = s->in->tasks->n_spot ? spot_next(s, i, -1, true) : s->in->from_us + draw(f, s->o->mtbf_us);
+		f->at_us[i] =
+		        s->in->tasks->n_spot ? spot_next(s, i, -1, true) : s->in->from_us + draw(f, s->o->mtbf_us);
 	find_next(f);
 	return 0;
 }
@@ -126,10 +127,12 @@ int wz_run_faults_take(struct wz_run_faults *f, struct wz_run_state *s, struct w
 		if (f->down[node]) {
 			r = strike_node(s, node, err);
 			s->failures++;
-			f->at_us[node] = s->in->tasks->n_spot ? spot_next(s, node, s->now, false) : s->now + s->o->mttr_us + 1;
+			f->at_us[node] = s->in->tasks->n_spot ? spot_next(s, node, s->now, false)
+			                                      : s->now + s->o->mttr_us + 1;
 		} else {
 			mend_node(s, node);
-			f->at_us[node] = s->in->tasks->n_spot ? spot_next(s, node, s->now, true) : s->now + draw(f, s->o->mtbf_us);
+			f->at_us[node] = s->in->tasks->n_spot ? spot_next(s, node, s->now, true)
+			                                      : s->now + draw(f, s->o->mtbf_us);
 		}
 		if (r == 0)
 			r = wz_run_place_node(&s->place, node, !f->down[node], s->now, err);

@@ -77,9 +77,14 @@ static int64_t run_from_speeds(const struct wz_run_input *in, const struct wz_si
 	for (uint32_t i = 0; v && i < v->n; i++)
 		for (uint32_t n = 0; n < in->nodes->n; n++) {
 			struct wz_model_set set = {{0}};
-			uint16_t m = in->nodes->node[n].n_devices ? in->nodes->node[n].device[0].model.v : WZ_MODEL_NONE;
-			bool same = m < in->nodes->catalogue->n && (wz_str_eq_nocase(v->type[i].model, wz_str(in->nodes->catalogue->model[m].name)) ||
-			                    (wz_catalogue_match(in->nodes->catalogue, v->type[i].model, &set, NULL) == 0 && wz_model_set_has(&set, m)));
+			uint16_t m =
+			        in->nodes->node[n].n_devices ? in->nodes->node[n].device[0].model.v : WZ_MODEL_NONE;
+			bool same =
+			        m < in->nodes->catalogue->n &&
+			        (wz_str_eq_nocase(v->type[i].model, wz_str(in->nodes->catalogue->model[m].name)) ||
+			                (wz_catalogue_match(in->nodes->catalogue, v->type[i].model, &set, NULL) ==
+			                                0 &&
+			                        wz_model_set_has(&set, m)));
 			if (same && v->type[i].micro > best)
 				best = v->type[i].micro;
 			if (same)
@@ -97,7 +102,9 @@ static int add(struct wz_run_input *in, uint32_t task, struct wz_strtab tab[3], 
 	uint32_t gpus = t->gpus * p->tasks_min;
 	struct wz_run_job *j;
 
-	if (gpus == 0 || t->submit_us < 0 || (t->run_us < 0 && p->kind != WZ_KIND_SERVICE && run_from_speeds(in, t) < 0 && !t->app) || gpus > in->gpus) {
+	if (gpus == 0 || t->submit_us < 0 ||
+	        (t->run_us < 0 && p->kind != WZ_KIND_SERVICE && run_from_speeds(in, t) < 0 && !t->app) ||
+	        gpus > in->gpus) {
 		in->left_out++;
 		return 0;
 	}
@@ -109,7 +116,9 @@ static int add(struct wz_run_input *in, uint32_t task, struct wz_strtab tab[3], 
 	        .milli = t->milli,
 	        .priority = t->priority,
 	        .submit_us = t->submit_us,
-	        .run_us = t->run_us > 0 ? t->run_us : run_from_speeds(in, t) > 0 ? run_from_speeds(in, t) : 1,
+	        .run_us = t->run_us > 0                ? t->run_us
+	                  : run_from_speeds(in, t) > 0 ? run_from_speeds(in, t)
+	                                               : 1,
 	        .limit_us = (int64_t)p->time_us,
 	        .restart_us = t->restart_us,
 	        .ckpt_us = (int64_t)p->preempt.interval_us,
@@ -146,7 +155,8 @@ static int expand(struct wz_run_input *in, struct wz_err *err)
 				j.submit_us = base + at;
 				j.run_us = next_at - at;
 				if (wz_grow(in->mem, &in->job, &in->cap, in->n + 1, sizeof(*in->job)) < 0)
-					return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for the jobs"));
+					return wz_err_set(
+					        err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for the jobs"));
 				in->job[in->n++] = j;
 			}
 		}
@@ -154,7 +164,8 @@ static int expand(struct wz_run_input *in, struct wz_err *err)
 	return 0;
 }
 
-static int set_limits(struct wz_run_input *in, const struct wz_run_select *s, const struct wz_strtab *queues, struct wz_err *err)
+static int set_limits(
+        struct wz_run_input *in, const struct wz_run_select *s, const struct wz_strtab *queues, struct wz_err *err)
 {
 	if (s->n_limits == 0)
 		return 0;
@@ -166,7 +177,8 @@ static int set_limits(struct wz_run_input *in, const struct wz_run_select *s, co
 	for (uint32_t i = 0; i < s->n_limits; i++) {
 		uint32_t q = wz_strtab_find(queues, s->limit[i].queue);
 		if (q == WZ_NONE)
-			return wz_err_set(err, -ENOENT, "UnknownQueue", WZ_STR("no job of the trace is of the queue \""), s->limit[i].queue, WZ_STR("\""));
+			return wz_err_set(err, -ENOENT, "UnknownQueue",
+			        WZ_STR("no job of the trace is of the queue \""), s->limit[i].queue, WZ_STR("\""));
 		in->queue_limit[q] = (int64_t)s->limit[i].gpus * 1000;
 	}
 	return 0;

@@ -12,7 +12,8 @@
 #define GANTT_ROWS 400u
 #define POINTS 240u
 
-static const char *const colours[] = {"#1b6ca8", "#d1495b", "#3a7d44", "#8a5a9e", "#e08e45", "#00798c", "#9a6a3a", "#555555"};
+static const char *const colours[] = {
+        "#1b6ca8", "#d1495b", "#3a7d44", "#8a5a9e", "#e08e45", "#00798c", "#9a6a3a", "#555555"};
 
 static const struct wz_run_result *first(const struct wz_runset *s, uint32_t k)
 {
@@ -57,7 +58,9 @@ static void cdf(const struct wz_runset *s, struct wz_buf *b, bool slowdown)
 
 	if (!v)
 		return;
-	open_svg(b, slowdown ? "Slowdown: time from submission to end over run time" : "Time from submission to end", HEIGHT + 30);
+	open_svg(b,
+	        slowdown ? "Slowdown: time from submission to end over run time" : "Time from submission to end",
+	        HEIGHT + 30);
 	for (int d = 0; d <= (int)decades; d++) {
 		char label[24];
 		struct wz_buf lb;
@@ -143,11 +146,13 @@ static void gantt(const struct wz_runset *s, uint32_t k, struct wz_buf *b)
 	wz_buf_addz(&sb, "fill=\"");
 	wz_buf_addz(&sb, colours[k % 8]);
 	wz_buf_addz(&sb, "\"");
-	open_svg(b, "When jobs ran (one row a job, by submission; pale: waits before its first start)", rows * h + 22);
+	open_svg(b, "When jobs ran (one row a job, by submission; pale: waits before its first start)",
+	        rows * h + 22);
 	for (uint32_t i = 0; i < rows; i++) {
 		uint32_t j = (uint32_t)((uint64_t)s->in->n * i / rows);
 		const struct wz_run_outcome *o = &r->out[j];
-		double from = (double)(s->in->job[j].submit_us - s->in->from_us) / 1e6, start = (double)(o->first_start_us - s->in->from_us) / 1e6;
+		double from = (double)(s->in->job[j].submit_us - s->in->from_us) / 1e6,
+		       start = (double)(o->first_start_us - s->in->from_us) / 1e6;
 		double end = (double)(o->end_us - s->in->from_us) / 1e6;
 		if (o->first_start_us < 0)
 			continue;
@@ -164,11 +169,15 @@ void wz_runset_html(const struct wz_runset *s, struct wz_buf *b)
 	struct wz_err err = {0};
 	struct wz_buf table;
 
-	wz_buf_addz(b, "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
+	wz_buf_addz(b, "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta "
+	               "http-equiv=\"Content-Security-Policy\" content=\"default-src "
 	               "'none'; style-src 'unsafe-inline'\"><title>Jobs in time: ");
 	wz_buf_add_html(b, s->trace);
-	wz_buf_addz(b, "</title><style>body{font:15px sans-serif;max-width:960px;margin:2em auto;padding:0 1em}svg{width:100%;background:#fafafa}"
-	               "text{font:12px sans-serif}.grid{stroke:#ddd}pre{overflow-x:auto;background:#fafafa;padding:1em}</style><h1>Jobs in time: ");
+	wz_buf_addz(b, "</title><style>body{font:15px sans-serif;max-width:960px;margin:2em auto;padding:0 "
+	               "1em}svg{width:100%;background:#fafafa}"
+	               "text{font:12px "
+	               "sans-serif}.grid{stroke:#ddd}pre{overflow-x:auto;background:#fafafa;padding:1em}</"
+	               "style><h1>Jobs in time: ");
 	wz_buf_add_html(b, s->trace);
 	wz_buf_addz(b, "</h1>");
 	legend(s, b);

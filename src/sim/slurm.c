@@ -7,19 +7,37 @@
 #define SECOND_US INT64_C(1000000)
 #define COLUMNS_MAX 64u
 
-static int bad(struct wz_err *err, const struct wz_trace_source *src, uint32_t line, uint32_t column, struct wz_str what, const char *expected)
+static int bad(struct wz_err *err, const struct wz_trace_source *src, uint32_t line, uint32_t column,
+        struct wz_str what, const char *expected)
 {
 	what.len = what.len > 48 ? 48 : what.len;
-	wz_err_set(err, -EBADMSG, "BadField", WZ_STR("\""), what, WZ_STR("\" is not what is here; expected "), wz_str(expected));
+	wz_err_set(err, -EBADMSG, "BadField", WZ_STR("\""), what, WZ_STR("\" is not what is here; expected "),
+	        wz_str(expected));
 	wz_csv_err_at(err, src->name, line, column);
 	return -EBADMSG;
 }
 
 /* ---- sacct ---- */
 
-enum { C_ID, C_NAME, C_USER, C_ACCOUNT, C_PARTITION, C_SUBMIT, C_START, C_END, C_ELAPSED, C_LIMIT, C_NODES, C_ALLOC, C_REQ, C_PRIORITY, C_LAST };
-static const char *const names[C_LAST] = {"JobID", "JobName", "User", "Account", "Partition", "Submit", "Start", "End", "ElapsedRaw", "Timelimit",
-        "NNodes", "AllocTRES", "ReqTRES", "Priority"};
+enum {
+	C_ID,
+	C_NAME,
+	C_USER,
+	C_ACCOUNT,
+	C_PARTITION,
+	C_SUBMIT,
+	C_START,
+	C_END,
+	C_ELAPSED,
+	C_LIMIT,
+	C_NODES,
+	C_ALLOC,
+	C_REQ,
+	C_PRIORITY,
+	C_LAST
+};
+static const char *const names[C_LAST] = {"JobID", "JobName", "User", "Account", "Partition", "Submit", "Start",
+        "End", "ElapsedRaw", "Timelimit", "NNodes", "AllocTRES", "ReqTRES", "Priority"};
 
 struct sacct {
 	const struct wz_trace_source *src;
@@ -58,13 +76,15 @@ static int wrong(struct sacct *s, int c, const char *expected)
 
 static bool known(struct wz_str s)
 {
-	return s.len && !wz_str_eq(s, WZ_STR("Unknown")) && !wz_str_eq(s, WZ_STR("None")) && !wz_str_eq(s, WZ_STR("Partition_Limit")) &&
-	       !wz_str_eq(s, WZ_STR("UNLIMITED"));
+	return s.len && !wz_str_eq(s, WZ_STR("Unknown")) && !wz_str_eq(s, WZ_STR("None")) &&
+	       !wz_str_eq(s, WZ_STR("Partition_Limit")) && !wz_str_eq(s, WZ_STR("UNLIMITED"));
 }
 
 static int date(struct sacct *s, int c, int64_t *ret)
 {
-	return known(get(s, c)) && wz_date_parse(get(s, c), ret) < 0 ? wrong(s, c, "a time such as 2026-12-01T10:00:00") : 0;
+	return known(get(s, c)) && wz_date_parse(get(s, c), ret) < 0
+	               ? wrong(s, c, "a time such as 2026-12-01T10:00:00")
+	               : 0;
 }
 
 /* "cpu=8,mem=64G,node=1,gres/gpu=4,gres/gpu:a100=4": value of one key; an empty one when it is not there. */
@@ -78,7 +98,8 @@ static struct wz_str tres(struct wz_str s, struct wz_str key)
 	return WZ_STR("");
 }
 
-static int profile_of(struct sacct *s, int64_t gpus, int64_t nodes, int64_t cpus, uint64_t mem, uint64_t limit, uint32_t *ret)
+static int profile_of(
+        struct sacct *s, int64_t gpus, int64_t nodes, int64_t cpus, uint64_t mem, uint64_t limit, uint32_t *ret)
 {
 	char key[160];
 	struct wz_buf b;
@@ -124,7 +145,10 @@ static bool limit_of(struct wz_str s, uint64_t *ret_us)
 			return false;
 	if (rest.ptr)
 		return false;
-	int64_t seconds = n == 3 ? part[0] * 3600 + part[1] * 60 + part[2] : n == 2 && s.ptr == rest.ptr ? 0 : n == 2 ? part[0] * 60 + part[1] : part[0] * 60;
+	int64_t seconds = n == 3                        ? part[0] * 3600 + part[1] * 60 + part[2]
+	                  : n == 2 && s.ptr == rest.ptr ? 0
+	                  : n == 2                      ? part[0] * 60 + part[1]
+	                                                : part[0] * 60;
 	if (day && n < 3) /* days-hours[:minutes] */
 		seconds = part[0] * 3600 + part[1] * 60;
 	*ret_us = (uint64_t)(day * 86400 + seconds) * 1000000;
@@ -133,7 +157,12 @@ static bool limit_of(struct wz_str s, uint64_t *ret_us)
 
 static int job(struct sacct *s)
 {
-	struct wz_sim_task t = {.submit_us = -1, .start_us = -1, .end_us = -1, .run_us = -1, .name = get(s, C_ID), .user = get(s, C_USER)};
+	struct wz_sim_task t = {.submit_us = -1,
+	        .start_us = -1,
+	        .end_us = -1,
+	        .run_us = -1,
+	        .name = get(s, C_ID),
+	        .user = get(s, C_USER)};
 	struct wz_str alloc = get(s, C_ALLOC).len ? get(s, C_ALLOC) : get(s, C_REQ), v;
 	int64_t gpus = 0, nodes = 1, cpus = 0, priority = 0;
 	uint64_t mem = 0, limit = 0;
@@ -143,9 +172,11 @@ static int job(struct sacct *s)
 		return wrong(s, C_ID, "a job id");
 	if (memchr(t.name.ptr, '.', t.name.len)) /* a step of a job */
 		return 0;
-	if ((rc = date(s, C_SUBMIT, &t.submit_us)) < 0 || (rc = date(s, C_START, &t.start_us)) < 0 || (rc = date(s, C_END, &t.end_us)) < 0)
+	if ((rc = date(s, C_SUBMIT, &t.submit_us)) < 0 || (rc = date(s, C_START, &t.start_us)) < 0 ||
+	        (rc = date(s, C_END, &t.end_us)) < 0)
 		return rc;
-	if (get(s, C_ELAPSED).len && wz_decimal_parse(get(s, C_ELAPSED), SECOND_US, WZ_SIM_TIME_MAX_US, &t.run_us) < 0)
+	if (get(s, C_ELAPSED).len &&
+	        wz_decimal_parse(get(s, C_ELAPSED), SECOND_US, WZ_SIM_TIME_MAX_US, &t.run_us) < 0)
 		return wrong(s, C_ELAPSED, "seconds");
 	if (t.end_us >= 0 && t.start_us < 0)
 		t.end_us = -1; /* cancelled while it waited */
@@ -188,7 +219,8 @@ static int job(struct sacct *s)
 	return rc;
 }
 
-int wz_slurm_sacct(const struct wz_trace_source *src, struct wz_sim_nodes *nodes, struct wz_sim_tasks *tasks, struct wz_err *err)
+int wz_slurm_sacct(const struct wz_trace_source *src, struct wz_sim_nodes *nodes, struct wz_sim_tasks *tasks,
+        struct wz_err *err)
 {
 	struct sacct s = {.src = src, .tasks = tasks, .err = err, .first_us = INT64_MAX, .line = 1};
 	struct wz_str text = src->text;
@@ -203,15 +235,18 @@ int wz_slurm_sacct(const struct wz_trace_source *src, struct wz_sim_nodes *nodes
 			if (wz_str_eq(s.field[i], wz_str(names[c])))
 				s.at[c] = i;
 	}
-	if (s.at[C_ID] == WZ_NONE || s.at[C_SUBMIT] == WZ_NONE || (s.at[C_ELAPSED] == WZ_NONE && s.at[C_END] == WZ_NONE))
-		return bad(err, src, 1, 1, s.n ? s.field[0] : WZ_STR(""), "the header of sacct -P with JobID, Submit and ElapsedRaw (or Start and End)");
+	if (s.at[C_ID] == WZ_NONE || s.at[C_SUBMIT] == WZ_NONE ||
+	        (s.at[C_ELAPSED] == WZ_NONE && s.at[C_END] == WZ_NONE))
+		return bad(err, src, 1, 1, s.n ? s.field[0] : WZ_STR(""),
+		        "the header of sacct -P with JobID, Submit and ElapsedRaw (or Start and End)");
 	while (rc == 0 && text.ptr && text.len) {
 		struct wz_str line = wz_str_split(&text, '\n');
 		s.line++;
 		if (wz_str_trim(line).len == 0)
 			continue;
 		n = split(&s, line);
-		rc = n == s.n ? job(&s) : bad(err, src, s.line, 1, s.field[0], "as many fields between | as in the header");
+		rc = n == s.n ? job(&s)
+		              : bad(err, src, s.line, 1, s.field[0], "as many fields between | as in the header");
 	}
 	if (rc == 0 && s.first_us != INT64_MAX)
 		wz_sim_tasks_rebase(tasks, before, s.first_us);
@@ -220,7 +255,10 @@ int wz_slurm_sacct(const struct wz_trace_source *src, struct wz_sim_nodes *nodes
 
 /* ---- nodes ---- */
 
-struct node { struct wz_str name, model; int64_t cpus, mem_mib, gpus; };
+struct node {
+	struct wz_str name, model;
+	int64_t cpus, mem_mib, gpus;
+};
 
 /* gpu:a100:8(S:0-1), gpu:8, several with commas: the first that is a gpu. */
 static bool gres(struct wz_str s, struct node *n)
@@ -247,7 +285,11 @@ static bool gres(struct wz_str s, struct node *n)
 static int add_node(struct wz_sim_nodes *nodes, const struct node *x, struct wz_str name, struct wz_err *err)
 {
 	struct wz_device_facts device[WZ_NODE_DEVICES_MAX] = {0};
-	struct wz_ev_node n = {.name = name, .cpu_milli = x->cpus * 1000, .mem_bytes = x->mem_mib << 20, .device = device, .n_devices = (uint32_t)x->gpus};
+	struct wz_ev_node n = {.name = name,
+	        .cpu_milli = x->cpus * 1000,
+	        .mem_bytes = x->mem_mib << 20,
+	        .device = device,
+	        .n_devices = (uint32_t)x->gpus};
 	wz_model_id id = {0};
 	int rc = x->gpus ? wz_sim_nodes_model(nodes, x->model.len ? x->model : WZ_STR("gpu"), NULL, &id, err) : 0;
 
@@ -266,7 +308,8 @@ static int add_nodes(struct wz_sim_nodes *nodes, const struct node *x, struct wz
 	if (!open)
 		return add_node(nodes, x, x->name, err);
 	if (x->name.ptr[x->name.len - 1] != ']')
-		return wz_err_set(err, -EBADMSG, "BadName", WZ_STR("the node list \""), x->name, WZ_STR("\" is not NAME[01-16,20]"));
+		return wz_err_set(err, -EBADMSG, "BadName", WZ_STR("the node list \""), x->name,
+		        WZ_STR("\" is not NAME[01-16,20]"));
 	prefix = (struct wz_str){x->name.ptr, (size_t)(open - x->name.ptr)};
 	list = (struct wz_str){open + 1, x->name.len - prefix.len - 2};
 	while (rc == 0 && list.ptr) {
@@ -274,8 +317,10 @@ static int add_nodes(struct wz_sim_nodes *nodes, const struct node *x, struct wz
 		int64_t a = 0, b = 0;
 		if (!to.ptr)
 			to = from;
-		if (wz_decimal_parse(from, 1, 10000000, &a) < 0 || wz_decimal_parse(to, 1, 10000000, &b) < 0 || b < a || b - a > (int64_t)WZ_NODES_MAX || from.len > 12)
-			return wz_err_set(err, -EBADMSG, "BadName", WZ_STR("the node list \""), x->name, WZ_STR("\" is not NAME[01-16,20]"));
+		if (wz_decimal_parse(from, 1, 10000000, &a) < 0 || wz_decimal_parse(to, 1, 10000000, &b) < 0 ||
+		        b < a || b - a > (int64_t)WZ_NODES_MAX || from.len > 12)
+			return wz_err_set(err, -EBADMSG, "BadName", WZ_STR("the node list \""), x->name,
+			        WZ_STR("\" is not NAME[01-16,20]"));
 		for (; rc == 0 && a <= b; a++) {
 			char name[WZ_SIM_NAME_MAX + 16];
 			struct wz_buf nb;
@@ -318,7 +363,8 @@ int wz_slurm_nodes(const struct wz_trace_source *src, struct wz_sim_nodes *nodes
 			began = line;
 		if (l.len == 0 || l.ptr[0] == '#' || (!starts && !x.name.len))
 			continue;
-		if (!starts && (wz_str_starts(l, WZ_STR("PartitionName=")) || wz_str_starts(l, WZ_STR("SlurmctldHost")))) {
+		if (!starts &&
+		        (wz_str_starts(l, WZ_STR("PartitionName=")) || wz_str_starts(l, WZ_STR("SlurmctldHost")))) {
 			rc = add_nodes(nodes, &x, err);
 			x = (struct node){0};
 			continue;
@@ -335,7 +381,8 @@ int wz_slurm_nodes(const struct wz_trace_source *src, struct wz_sim_nodes *nodes
 			else if (wz_str_eq(key, WZ_STR("Gres")))
 				ok = gres(value, &x);
 			if (!ok)
-				rc = bad(err, src, line, (uint32_t)(key.ptr - at) + 1, value, "a number (Gres: gpu:MODEL:NUMBER, at most 64)");
+				rc = bad(err, src, line, (uint32_t)(key.ptr - at) + 1, value,
+				        "a number (Gres: gpu:MODEL:NUMBER, at most 64)");
 		}
 	}
 	if (rc == 0 && nodes->n == before)
@@ -364,7 +411,9 @@ int wz_slurm_queues(const struct wz_trace_source *src, struct wz_buf *yaml, stru
 			return bad(err, src, line, 12, name, "Account - 'NAME':...");
 		while (rest.ptr) {
 			struct wz_str value = wz_str_split(&rest, ':'), key = wz_str_split(&value, '='), v;
-			if (wz_str_eq(key, WZ_STR("Fairshare")) && wz_decimal_parse(value, 1, INT32_MAX, &share) < 0 && !wz_str_eq(value, WZ_STR("parent")))
+			if (wz_str_eq(key, WZ_STR("Fairshare")) &&
+			        wz_decimal_parse(value, 1, INT32_MAX, &share) < 0 &&
+			        !wz_str_eq(value, WZ_STR("parent")))
 				return bad(err, src, line, 1, value, "Fairshare=NUMBER");
 			if (!wz_str_eq(key, WZ_STR("GrpTRES")))
 				continue;
@@ -386,5 +435,6 @@ int wz_slurm_queues(const struct wz_trace_source *src, struct wz_buf *yaml, stru
 		}
 		wz_buf_addc(yaml, '\n');
 	}
-	return n ? 0 : bad(err, src, 1, 1, WZ_STR(""), "lines of sacctmgr dump such as Account - 'name':Fairshare=1");
+	return n ? 0
+	         : bad(err, src, 1, 1, WZ_STR(""), "lines of sacctmgr dump such as Account - 'name':Fairshare=1");
 }

@@ -7,7 +7,27 @@
 
 #define SECOND_US INT64_C(1000000)
 
-enum { ID, SUBMIT, WAIT, RUN, PROCS, CPU, MEM, REQ_PROCS, REQ_TIME, REQ_MEM, STATUS, USER, GROUP, EXE, QUEUE, PARTITION, AFTER, THINK, FIELDS };
+enum {
+	ID,
+	SUBMIT,
+	WAIT,
+	RUN,
+	PROCS,
+	CPU,
+	MEM,
+	REQ_PROCS,
+	REQ_TIME,
+	REQ_MEM,
+	STATUS,
+	USER,
+	GROUP,
+	EXE,
+	QUEUE,
+	PARTITION,
+	AFTER,
+	THINK,
+	FIELDS
+};
 
 static unsigned sniff(struct wz_str text)
 {
@@ -44,7 +64,8 @@ static int bad(struct reader *r, uint32_t field, const char *expected)
 
 static int split(struct reader *r, struct wz_str line)
 {
-	static const int64_t unit[FIELDS] = {1, SECOND_US, SECOND_US, SECOND_US, 1, 1, 1, 1, SECOND_US, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+	static const int64_t unit[FIELDS] = {
+	        1, SECOND_US, SECOND_US, SECOND_US, 1, 1, 1, 1, SECOND_US, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 	uint32_t n = 0;
 
 	for (size_t i = 0; i < line.len;) {
@@ -104,7 +125,8 @@ static int read_job(struct reader *r)
 	if (t.submit_us < 0)
 		return bad(r, SUBMIT, "a submit time");
 	if (procs > 65536 || r->v[ID] < 0)
-		return bad(r, procs > 65536 ? PROCS : ID, procs > 65536 ? "at most 65536 processors" : "a job number");
+		return bad(
+		        r, procs > 65536 ? PROCS : ID, procs > 65536 ? "at most 65536 processors" : "a job number");
 	if (r->v[WAIT] >= 0)
 		t.start_us = t.submit_us + r->v[WAIT];
 	if (t.start_us >= 0 && t.run_us >= 0)
@@ -123,7 +145,8 @@ static int read_job(struct reader *r)
 	return rc;
 }
 
-static int read_tasks(const struct wz_trace_source *src, struct wz_sim_nodes *nodes, struct wz_sim_tasks *tasks, struct wz_err *err)
+static int read_tasks(const struct wz_trace_source *src, struct wz_sim_nodes *nodes, struct wz_sim_tasks *tasks,
+        struct wz_err *err)
 {
 	struct reader r = {.src = src, .tasks = tasks, .err = err};
 	struct wz_str text = src->text;
@@ -144,8 +167,8 @@ static int read_tasks(const struct wz_trace_source *src, struct wz_sim_nodes *no
 	return rc;
 }
 
-static int write_refused(const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *tasks, unsigned what, struct wz_buf *b,
-        struct wz_err *err)
+static int write_refused(const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *tasks, unsigned what,
+        struct wz_buf *b, struct wz_err *err)
 {
 	(void)nodes, (void)tasks, (void)what, (void)b;
 	return wz_err_set(err, -EOPNOTSUPP, "ReadOnly", WZ_STR("this format is only read; write openb or wz"));

@@ -369,8 +369,7 @@ int wz_sim_tasks_add(struct wz_sim_tasks *s, const struct wz_sim_task *t, struct
 	        copy_str(&s->arena, t->queue, &copy.queue) < 0 ||
 	        copy_str(&s->arena, t->gpu_spec, &copy.gpu_spec) < 0 ||
 	        copy_str(&s->arena, t->template_, &copy.template_) < 0 ||
-	        copy_str(&s->arena, t->load, &copy.load) < 0 ||
-	        wz_strtab_add(&s->names, copy.name, &id) < 0)
+	        copy_str(&s->arena, t->load, &copy.load) < 0 || wz_strtab_add(&s->names, copy.name, &id) < 0)
 		return out_of_memory(err);
 	wz_check(id == s->n);
 	summarise(&copy, &s->profile[t->profile]);
@@ -384,7 +383,8 @@ uint32_t wz_sim_tasks_find_speeds(const struct wz_sim_tasks *s, struct wz_str ke
 	return id == WZ_NONE ? 0 : id + 1;
 }
 
-int wz_sim_tasks_speed(struct wz_sim_tasks *s, struct wz_str key, struct wz_str model, int64_t micro, struct wz_err *err)
+int wz_sim_tasks_speed(
+        struct wz_sim_tasks *s, struct wz_str key, struct wz_str model, int64_t micro, struct wz_err *err)
 {
 	struct wz_sim_speeds *x;
 	uint32_t id;
@@ -429,7 +429,9 @@ int wz_sim_load_check(struct wz_str load, struct wz_err *err)
 	while ((rc = wz_sim_load_next(&load, &next, &n)) > 0 && next > at)
 		at = next;
 	return rc == 0 && at >= 0 ? 0
-	                          : wz_err_set(err, -EBADMSG, "BadLoad", WZ_STR("the load is not TIME:REPLICAS,... with rising times; expected such as 0s:2,6h:5"));
+	                          : wz_err_set(err, -EBADMSG, "BadLoad",
+	                                    WZ_STR("the load is not TIME:REPLICAS,... with rising times; expected "
+	                                           "such as 0s:2,6h:5"));
 }
 
 void wz_sim_tasks_rebase(struct wz_sim_tasks *s, uint32_t from, int64_t first_us)
@@ -525,7 +527,8 @@ int wz_sim_digest(const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *t
 		h = wz_hash_u64(h, (uint64_t)t->end_us);
 		h = wz_hash_u64(h, (uint64_t)t->run_us);
 		if (t->template_.len || t->pinned || t->restart_us || t->load.len)
-			h = wz_hash_u64(wz_hash_str(wz_hash_str(h, t->template_), t->load), (uint64_t)t->restart_us << 1 | t->pinned);
+			h = wz_hash_u64(wz_hash_str(wz_hash_str(h, t->template_), t->load),
+			        (uint64_t)t->restart_us << 1 | t->pinned);
 	}
 	wz_buf_release(&text);
 	*ret = h;

@@ -69,7 +69,8 @@ static int lp_open(struct lp *l, const struct wz_share_problem *p, const struct 
 	l->row_high = doubles(mem, rows);
 	l->a = doubles(mem, mt);
 	l->b = doubles(mem, m);
-	if (!l->start || !l->row || !l->value || !l->low || !l->high || !l->cost || !l->row_low || !l->row_high || !l->a || !l->b)
+	if (!l->start || !l->row || !l->value || !l->low || !l->high || !l->cost || !l->row_low || !l->row_high ||
+	        !l->a || !l->b)
 		return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for a linear program"));
 	return 0;
 }
@@ -117,7 +118,8 @@ static int solve(struct lp *l, double *ret_z, struct wz_err *err)
 	if (!l->clp)
 		return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for a linear program"));
 	Clp_setLogLevel(l->clp, 0);
-	Clp_loadProblem(l->clp, col + 1, (int)(2 * p->n + p->types), l->start, l->row, l->value, l->low, l->high, l->cost, l->row_low, l->row_high);
+	Clp_loadProblem(l->clp, col + 1, (int)(2 * p->n + p->types), l->start, l->row, l->value, l->low, l->high,
+	        l->cost, l->row_low, l->row_high);
 	if (Clp_initialPrimalSolve(l->clp) < 0 || Clp_status(l->clp) != 0)
 		return wz_err_set(err, -EIO, "Solver", WZ_STR("the linear program was not solved"));
 	x = Clp_primalColumnSolution(l->clp);
@@ -133,7 +135,8 @@ static void take(const struct lp *l, double *x)
 		x[i] = s[i] < 0 ? 0 : s[i] > 1 ? 1 : s[i];
 }
 
-int wz_share_max_min(const struct wz_share_problem *p, const struct wz_mem *mem, double *x, double *ret_value, struct wz_err *err)
+int wz_share_max_min(const struct wz_share_problem *p, const struct wz_mem *mem, double *x, double *ret_value,
+        struct wz_err *err)
 {
 	struct lp l;
 	int r = wz_share_check(p, err);
@@ -145,7 +148,8 @@ int wz_share_max_min(const struct wz_share_problem *p, const struct wz_mem *mem,
 		double equal = wz_share_equal_rate(p, m);
 		for (uint32_t t = 0; t < p->types; t++)
 			l.a[(size_t)m * p->types + t] =
-			        equal > 0 ? p->job[m].gpus * wz_share_speed(p, m, t) / (p->job[m].weight * equal) : 0;
+			        equal > 0 ? p->job[m].gpus * wz_share_speed(p, m, t) / (p->job[m].weight * equal)
+			                  : 0;
 		l.b[m] = equal > 0 ? 1 : 0;
 	}
 	if (r == 0)
@@ -165,12 +169,14 @@ static int in_time(struct lp *l, double ratio, double *x, struct wz_err *err)
 
 	for (uint32_t m = 0; m < p->n; m++) {
 		const struct wz_share_job *j = &p->job[m];
-		double equal = wz_share_equal_rate(p, m), alone = j->elapsed_s + (equal > 0 ? j->steps_left / equal : 0);
+		double equal = wz_share_equal_rate(p, m),
+		       alone = j->elapsed_s + (equal > 0 ? j->steps_left / equal : 0);
 		double left = ratio * alone - j->elapsed_s;
 		if (equal > 0 && left <= 0)
 			return 0;
 		for (uint32_t t = 0; t < p->types; t++)
-			l->a[(size_t)m * p->types + t] = equal > 0 && j->steps_left > 0 ? wz_share_speed(p, m, t) * left / j->steps_left : 1;
+			l->a[(size_t)m * p->types + t] =
+			        equal > 0 && j->steps_left > 0 ? wz_share_speed(p, m, t) * left / j->steps_left : 1;
 		l->b[m] = equal > 0 && j->steps_left > 0 ? 1 : 0;
 	}
 	r = solve(l, &z, err);
@@ -182,8 +188,8 @@ static int in_time(struct lp *l, double ratio, double *x, struct wz_err *err)
 	return 1;
 }
 
-int wz_share_finish_time(
-        const struct wz_share_problem *p, const struct wz_mem *mem, double *x, double *ret_value, struct wz_err *err)
+int wz_share_finish_time(const struct wz_share_problem *p, const struct wz_mem *mem, double *x, double *ret_value,
+        struct wz_err *err)
 {
 	struct lp l;
 	double low = 0, high = 1;

@@ -3,17 +3,19 @@
 
 static int refuse(struct wz_err *err)
 {
-	return wz_err_set(err, -EOPNOTSUPP, "NoSolver", WZ_STR("this build has no linear programming (CLP); install it and build again"));
+	return wz_err_set(err, -EOPNOTSUPP, "NoSolver",
+	        WZ_STR("this build has no linear programming (CLP); install it and build again"));
 }
 
-int wz_share_max_min(const struct wz_share_problem *p, const struct wz_mem *mem, double *x, double *ret_value, struct wz_err *err)
+int wz_share_max_min(const struct wz_share_problem *p, const struct wz_mem *mem, double *x, double *ret_value,
+        struct wz_err *err)
 {
 	(void)p, (void)mem, (void)x, (void)ret_value;
 	return refuse(err);
 }
 
-int wz_share_finish_time(
-        const struct wz_share_problem *p, const struct wz_mem *mem, double *x, double *ret_value, struct wz_err *err)
+int wz_share_finish_time(const struct wz_share_problem *p, const struct wz_mem *mem, double *x, double *ret_value,
+        struct wz_err *err)
 {
 	(void)p, (void)mem, (void)x, (void)ret_value;
 	return refuse(err);

@@ -23,7 +23,12 @@ static int read_seed(struct load *l, const char *seed, struct wz_file_text *text
 	return rc < 0 ? rc : read_text(l, "app/validation-8.csv", (struct wz_str){s.ptr + 1, s.len - 1}, err);
 }
 
-struct good { const char *seed, *name; uint32_t tasks, gpus; int64_t submit_s, run_ms, start_s; const char *queue, *template_; };
+struct good {
+	const char *seed, *name;
+	uint32_t tasks, gpus;
+	int64_t submit_s, run_ms, start_s;
+	const char *queue, *template_;
+};
 static const struct good goods[] = {
         {"muri", "0", 2, 4, 0, 899290, -1, "", "bert/8"},
         {"tiresias", "0", 1, 1, 0, 164000, -1, "", "vgg19"},
@@ -70,7 +75,9 @@ static void test_good(void)
 #define MURI "job_id,num_gpu,submit_time,iterations,model_name,duration,iteration_time\n"
 #define PHILLY "timestamp,duration,num_gpus,gpu_time,cluster\n"
 #define POLLUX "name,time,application,num_replicas,batch_size\n"
-struct wrong { const char *what, *text, *place, *says; };
+struct wrong {
+	const char *what, *text, *place, *says;
+};
 static const struct wrong wrongs[] = {
         {"no number", MURI "0,x,0,1,m,1,1\n", "f:2:3: ", "num_gpu is \"x\"; expected a number"},
         {"negative", MURI "0,1,-5,1,m,1,1\n", "f:2:5: ", "submit_time"},
@@ -88,12 +95,18 @@ static const struct wrong wrongs[] = {
         {"speeds: cut", "{\"v100\": {\"('A', 1)\": {\"null\": 4", "f:1:", "expected"},
         {"speeds: key", "{\"v100\": {\"('A', 1)\": {\"null\": 4}, \"A\": {}}}", "f:1:", "a key such as"},
         {"swf: fields", "1 0 10 100 4 -1 -1 4 200 -1 1 3 1 5 1 1 -1 -1\n1 2 3\n", "f:2:5: ", "18 fields"},
-        {"swf: number", "1 0 10 100 4 -1 -1 4 200 -1 1 3 1 5 1 1 -1 -1\n2 0 10 1e 4 -1 -1 4 200 -1 1 3 1 5 1 1 -1 -1\n", "f:2:8: ", "a number"},
-        {"kubernetes: quantity", "{\"apiVersion\":\"v1\",\"items\":[{\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"lots\"}}}]}}]}", "f:1:", "a quantity of CPU"},
+        {"swf: number",
+                "1 0 10 100 4 -1 -1 4 200 -1 1 3 1 5 1 1 -1 -1\n2 0 10 1e 4 -1 -1 4 200 -1 1 3 1 5 1 1 -1 -1\n",
+                "f:2:8: ", "a number"},
+        {"kubernetes: quantity",
+                "{\"apiVersion\":\"v1\",\"items\":[{\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\"},\"spec\":{"
+                "\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"lots\"}}}]}}]}",
+                "f:1:", "a quantity of CPU"},
         {"kubernetes: cut", "{\"apiVersion\":\"v1\",\"items\":[{\"kind\":\"Pod\",", "f:1:", "expected"},
         {"spot: numbers", "{\"metadata\":{\"gap_seconds\":60},\"data\":[1,\"x\"]}", "f:1:", "a number"},
         {"pollux: replicas", POLLUX "a,5,bert,none,8\n", "f:2:10: ", "num_replicas"},
-        {"pollux: profile without a folder", "placement,local_bsz,step_time,sync_time\n1,4,0.45,0.01\n", "f:1:1: ", "APPLICATION/placements.csv"},
+        {"pollux: profile without a folder", "placement,local_bsz,step_time,sync_time\n1,4,0.45,0.01\n",
+                "f:1:1: ", "APPLICATION/placements.csv"},
 };
 
 static void test_wrong(void)
@@ -104,18 +117,23 @@ static void test_wrong(void)
 		(void)load_init(&l, wz_os_mem());
 		int rc = read_text(&l, "f", wz_str(wrongs[i].text), &err);
 		tap_ok(rc < 0 && err.reason, "%s: accepted", wrongs[i].what);
-		tap_ok(wz_str_starts(wz_str(err.text), wz_str(wrongs[i].place)), "%s: at %s, want %s", wrongs[i].what, err.text, wrongs[i].place);
-		tap_ok(strstr(err.text, wrongs[i].says) != NULL, "%s: %s, want %s", wrongs[i].what, err.text, wrongs[i].says);
+		tap_ok(wz_str_starts(wz_str(err.text), wz_str(wrongs[i].place)), "%s: at %s, want %s",
+		        wrongs[i].what, err.text, wrongs[i].place);
+		tap_ok(strstr(err.text, wrongs[i].says) != NULL, "%s: %s, want %s", wrongs[i].what, err.text,
+		        wrongs[i].says);
 		load_release(&l);
 	}
 }
 
 static void test_slurm(void)
 {
-	static const char sacct[] = "JobID|JobName|User|Account|Submit|Start|End|ElapsedRaw|Timelimit|NNodes|AllocTRES\n"
-	                            "7|train|ann|ml|2026-12-01T10:00:00|2026-12-01T10:05:00|2026-12-01T11:05:00|3600|1-12:00:00|2|cpu=64,gres/gpu=16,mem=512G\n"
-	                            "7.batch|batch|||2026-12-01T10:00:00||||||\n";
-	static const char nodes[] = "NodeName=a[01-03] CPUTot=64 RealMemory=515000\n   Gres=gpu:a100:8(S:0-1)\n\nNodeName=login CPUTot=8 Gres=(null)\n";
+	static const char sacct[] =
+	        "JobID|JobName|User|Account|Submit|Start|End|ElapsedRaw|Timelimit|NNodes|AllocTRES\n"
+	        "7|train|ann|ml|2026-12-01T10:00:00|2026-12-01T10:05:00|2026-12-01T11:05:00|3600|1-12:00:00|2|cpu="
+	        "64,gres/gpu=16,mem=512G\n"
+	        "7.batch|batch|||2026-12-01T10:00:00||||||\n";
+	static const char nodes[] = "NodeName=a[01-03] CPUTot=64 RealMemory=515000\n   "
+	                            "Gres=gpu:a100:8(S:0-1)\n\nNodeName=login CPUTot=8 Gres=(null)\n";
 	struct wz_trace_source s = {WZ_STR("f"), wz_str(sacct)}, n = {WZ_STR("f"), wz_str(nodes)};
 	struct load l;
 	struct wz_err err = {0};
@@ -123,7 +141,8 @@ static void test_slurm(void)
 
 	(void)load_init(&l, wz_os_mem());
 	tap_ok(wz_slurm_nodes(&n, &l.nodes, &err) == 0 && l.nodes.n == 4, "%s: %u nodes", err.text, l.nodes.n);
-	tap_ok(wz_slurm_sacct(&s, &l.nodes, &l.tasks, &err) == 0 && l.tasks.n == 1, "%s: %u jobs", err.text, l.tasks.n);
+	tap_ok(wz_slurm_sacct(&s, &l.nodes, &l.tasks, &err) == 0 && l.tasks.n == 1, "%s: %u jobs", err.text,
+	        l.tasks.n);
 	if (l.nodes.n == 4 && l.tasks.n == 1) {
 		const struct wz_profile *p = wz_sim_task_profile(&l.tasks, &l.tasks.task[0]);
 		tap_eq_str(l.nodes.node[1].name, WZ_STR("a02"), "a list of nodes");
@@ -138,9 +157,12 @@ static void test_slurm(void)
 	load_release(&l);
 	(void)load_init(&l, wz_os_mem());
 	s.text = WZ_STR("JobID|Submit|ElapsedRaw\n1|yesterday|5\n");
-	tap_ok(wz_slurm_sacct(&s, &l.nodes, &l.tasks, &err) < 0 && wz_str_starts(wz_str(err.text), WZ_STR("f:2:3: ")), "%s", err.text);
+	tap_ok(wz_slurm_sacct(&s, &l.nodes, &l.tasks, &err) < 0 &&
+	                wz_str_starts(wz_str(err.text), WZ_STR("f:2:3: ")),
+	        "%s", err.text);
 	n.text = WZ_STR("NodeName=a CPUTot=many\n");
-	tap_ok(wz_slurm_nodes(&n, &l.nodes, &err) < 0 && wz_str_starts(wz_str(err.text), WZ_STR("f:1:12: ")), "%s", err.text);
+	tap_ok(wz_slurm_nodes(&n, &l.nodes, &err) < 0 && wz_str_starts(wz_str(err.text), WZ_STR("f:1:12: ")), "%s",
+	        err.text);
 	wz_buf_init(&yaml, wz_os_mem(), 65536);
 	s.text = WZ_STR("Account - 'ml':Fairshare=10:GrpTRES=gres/gpu=16,cpu=4\n");
 	tap_ok(wz_slurm_queues(&s, &yaml, &err) == 0, "%s", err.text);

@@ -7,8 +7,10 @@
 
 #include <math.h>
 
-static const char speeds[] = "{\"v100\": {\"('A (x)', 1)\": {\"null\": 10}, \"('B (x)', 1)\": {\"null\": 10}, \"('A (x)', 2)\": {\"null\": 16}},"
-                             " \"k80\": {\"('A (x)', 1)\": {\"null\": 1}, \"('B (x)', 1)\": {\"null\": 8}, \"('A (x)', 2)\": {\"null\": 2}}}";
+static const char speeds[] = "{\"v100\": {\"('A (x)', 1)\": {\"null\": 10}, \"('B (x)', 1)\": {\"null\": 10}, "
+                             "\"('A (x)', 2)\": {\"null\": 16}},"
+                             " \"k80\": {\"('A (x)', 1)\": {\"null\": 1}, \"('B (x)', 1)\": {\"null\": 8}, \"('A "
+                             "(x)', 2)\": {\"null\": 2}}}";
 
 /* n jobs of types A (only fast on a V100) and B (nearly as fast on a K80). */
 static bool types_world(struct runworld *w, uint32_t n, uint64_t seed)
@@ -31,17 +33,20 @@ static bool types_world(struct runworld *w, uint32_t n, uint64_t seed)
 		wz_buf_addc(&b, '\n');
 	}
 	src[1].text = wz_buf_str(&b);
-	if (load_init(&w->l, wz_os_mem()) < 0 || wz_clusterspec(WZ_STR("2x1:v100,4x1:k80"), &w->l.nodes, &w->err) < 0)
+	if (load_init(&w->l, wz_os_mem()) < 0 ||
+	        wz_clusterspec(WZ_STR("2x1:v100,4x1:k80"), &w->l.nodes, &w->err) < 0)
 		return false;
 	const struct wz_trace_format *gavel = &wz_format_gavel;
 	if (wz_trace_read(src, 2, gavel, &w->l.nodes, &w->l.tasks, &w->err) < 0)
 		return false;
-	return wz_run_input_make(&w->in, &w->l.nodes, &w->l.tasks, &(struct wz_run_select){0}, wz_os_mem(), &w->err) == 0;
+	return wz_run_input_make(
+	               &w->in, &w->l.nodes, &w->l.tasks, &(struct wz_run_select){0}, wz_os_mem(), &w->err) == 0;
 }
 
 static void test_books(void)
 {
-	static const char *const orders[] = {"max-min", "max-min-agnostic", "finish-time", "levelled", "srsf", "fifo", "las2d-damped"};
+	static const char *const orders[] = {
+	        "max-min", "max-min-agnostic", "finish-time", "levelled", "srsf", "fifo", "las2d-damped"};
 	for (size_t k = 0; k < sizeof orders / sizeof *orders; k++)
 		for (uint64_t seed = 1; seed <= 3; seed++) {
 			struct runworld w;
@@ -55,12 +60,15 @@ static void test_books(void)
 				runworld_free(&w);
 				tap_skip("built without CLP");
 			}
-			tap_require(r == 0 && wz_rounds(&w.in, &o, wz_os_mem(), &b, &w.err) == 0, "%s: %s", orders[k], w.err.text);
+			tap_require(r == 0 && wz_rounds(&w.in, &o, wz_os_mem(), &b, &w.err) == 0, "%s: %s",
+			        orders[k], w.err.text);
 			tap_eq_i64(a.finished, w.in.n, "%s: all end", orders[k]);
 			tap_ok(a.digest == b.digest, "%s: a replay has the same digest", orders[k]);
 			for (uint32_t j = 0; j < w.in.n; j++) {
 				held += (double)w.in.job[j].gpus * (double)a.out[j].held_us;
-				tap_ok(a.out[j].held_us >= w.in.job[j].run_us - 2, "%s: job %u was held %" PRId64 " us of at least %" PRId64, orders[k], j, a.out[j].held_us, w.in.job[j].run_us);
+				tap_ok(a.out[j].held_us >= w.in.job[j].run_us - 2,
+				        "%s: job %u was held %" PRId64 " us of at least %" PRId64, orders[k], j,
+				        a.out[j].held_us, w.in.job[j].run_us);
 				tap_ok(a.out[j].wait_us >= 0, "%s: attempts do not overlap", orders[k]);
 			}
 			tap_ok(fabs(held / 1e6 - a.held_gpu_s) < 1, "%s: GPU-seconds in and out", orders[k]);
@@ -78,15 +86,21 @@ static void test_scarce_type(void)
 	struct wz_run_options o = run_options("levelled", WZ_RUN_ANY, 0);
 	struct wz_run_result r;
 	struct wz_trace_source src[2] = {{WZ_STR("s"), wz_str(speeds)},
-	        {WZ_STR("t"), WZ_STR("B (x)\tc\td\te\t1\t80000\t1\t1\t-1\t0\nA (x)\tc\td\te\t1\t80000\t1\t1\t-1\t10\n")}};
+	        {WZ_STR("t"),
+	                WZ_STR("B (x)\tc\td\te\t1\t80000\t1\t1\t-1\t0\nA (x)\tc\td\te\t1\t80000\t1\t1\t-1\t10\n")}};
 
 	memset(&w, 0, sizeof w);
-	tap_require(load_init(&w.l, wz_os_mem()) == 0 && wz_clusterspec(WZ_STR("1x1:v100,1x1:k80"), &w.l.nodes, &w.err) == 0 &&
+	tap_require(load_init(&w.l, wz_os_mem()) == 0 &&
+	                    wz_clusterspec(WZ_STR("1x1:v100,1x1:k80"), &w.l.nodes, &w.err) == 0 &&
 	                    wz_trace_read(src, 2, &wz_format_gavel, &w.l.nodes, &w.l.tasks, &w.err) == 0 &&
-	                    wz_run_input_make(&w.in, &w.l.nodes, &w.l.tasks, &(struct wz_run_select){0}, wz_os_mem(), &w.err) == 0, "%s", w.err.text);
+	                    wz_run_input_make(&w.in, &w.l.nodes, &w.l.tasks, &(struct wz_run_select){0},
+	                            wz_os_mem(), &w.err) == 0,
+	        "%s", w.err.text);
 	tap_require(wz_rounds(&w.in, &o, wz_os_mem(), &r, &w.err) == 0, "%s", w.err.text);
-	tap_ok(r.out[1].end_us < INT64_C(8100) * 1000000, "A has the V100: ends at %" PRId64, r.out[1].end_us / 1000000);
-	tap_ok(r.out[0].end_us < INT64_C(10100) * 1000000, "B goes on with the K80, and moves back when the V100 is free");
+	tap_ok(r.out[1].end_us < INT64_C(8100) * 1000000, "A has the V100: ends at %" PRId64,
+	        r.out[1].end_us / 1000000);
+	tap_ok(r.out[0].end_us < INT64_C(10100) * 1000000,
+	        "B goes on with the K80, and moves back when the V100 is free");
 	wz_run_result_release(&r);
 	runworld_free(&w);
 }

@@ -10,7 +10,8 @@
 /* Two jobs, two types of one device: each is twice as fast on its own. All get all of what suits them. */
 static void test_by_hand(void)
 {
-	struct wz_share_job j[2] = {{.speed = {2, 1}, .weight = 1, .gpus = 1}, {.speed = {1, 2}, .weight = 1, .gpus = 1}};
+	struct wz_share_job j[2] = {
+	        {.speed = {2, 1}, .weight = 1, .gpus = 1}, {.speed = {1, 2}, .weight = 1, .gpus = 1}};
 	struct wz_share_problem p = {.job = j, .n = 2, .types = 2, .devices = {1, 1}};
 	struct wz_err err = {0};
 	double x[4] = {0}, v = 0;
@@ -39,13 +40,16 @@ static void test_random(void)
 		for (uint32_t t = 0; t < types; t++)
 			p.devices[t] = 1 + (uint32_t)wz_rng_below(&rng, 8);
 		for (uint32_t m = 0; m < n; m++) {
-			j[m] = (struct wz_share_job){.weight = 1, .gpus = 1 + (uint32_t)wz_rng_below(&rng, 2), .elapsed_s = (double)wz_rng_below(&rng, 5000),
+			j[m] = (struct wz_share_job){.weight = 1,
+			        .gpus = 1 + (uint32_t)wz_rng_below(&rng, 2),
+			        .elapsed_s = (double)wz_rng_below(&rng, 5000),
 			        .steps_left = 1 + (double)wz_rng_below(&rng, 100000)};
 			for (uint32_t t = 0; t < types; t++)
 				j[m].speed[t] = 1 + (double)wz_rng_below(&rng, 50);
 		}
 		for (int kind = 0; kind < 2; kind++) {
-			int r = kind ? wz_share_finish_time(&p, wz_os_mem(), x, &v, &err) : wz_share_max_min(&p, wz_os_mem(), x, &v, &err);
+			int r = kind ? wz_share_finish_time(&p, wz_os_mem(), x, &v, &err)
+			             : wz_share_max_min(&p, wz_os_mem(), x, &v, &err);
 			if (r == -EOPNOTSUPP)
 				tap_skip("built without CLP");
 			tap_require(r == 0, "%s", err.text);
@@ -53,7 +57,8 @@ static void test_random(void)
 				double used = 0;
 				for (uint32_t m = 0; m < n; m++)
 					used += j[m].gpus * x[m * types + t];
-				tap_ok(used <= p.devices[t] + 1e-6, "type %u holds %f of %u", t, used, p.devices[t]);
+				tap_ok(used <= p.devices[t] + 1e-6, "type %u holds %f of %u", t, used,
+				        p.devices[t]);
 			}
 			for (uint32_t m = 0; m < n; m++) {
 				double rate = 0, same = 0, time = 0;
@@ -65,9 +70,13 @@ static void test_random(void)
 				}
 				tap_ok(time <= 1 + 1e-6, "a job has one place at a time");
 				if (kind == 0)
-					tap_ok(j[m].gpus * rate / same >= v - 1e-6, "job %u is below the objective", m);
+					tap_ok(j[m].gpus * rate / same >= v - 1e-6, "job %u is below the objective",
+					        m);
 				else
-					tap_ok((j[m].elapsed_s + j[m].steps_left / rate) / (j[m].elapsed_s + j[m].steps_left / same) <= v * (1 + 1e-6), "job %u ends late", m);
+					tap_ok((j[m].elapsed_s + j[m].steps_left / rate) /
+					                        (j[m].elapsed_s + j[m].steps_left / same) <=
+					                v * (1 + 1e-6),
+					        "job %u ends late", m);
 			}
 			if (kind == 1)
 				tap_ok(v <= 1 + 1e-6, "the equal share itself ends in time: %f", v);
