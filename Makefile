@@ -5,7 +5,7 @@ BUILD := build
 MESON ?= meson
 NINJA ?= ninja
 
-.PHONY: all run demo-sim deb check check-quick check-long bench fuzz asan coverage paper format install clean help
+.PHONY: storm all run demo-sim deb check check-quick check-long bench fuzz asan coverage paper format install clean help
 .DEFAULT_GOAL := all
 
 # all: build everything into build/ (installs no packages)
@@ -53,6 +53,11 @@ asan:
 # fuzz: each fuzzer for FUZZ_SECONDS (60) seconds
 fuzz:
 	@tools/fuzz
+
+# storm: random histories of the core from WZ_FIRST (the clock) on, without end; one that fails is made short and shown
+storm: all
+	@$(NINJA) -C $(BUILD) tests/test_core_storm
+	@WZ_STORMS=0 WZ_FIRST=$${WZ_FIRST:-$$(date +%s)000} $(BUILD)/tests/test_core_storm
 
 # coverage: line and branch coverage of src/base and src/core
 coverage:

@@ -115,7 +115,8 @@ static int run(int argc, char **argv)
 	l.cap = 4000000;
 	l.took_us = malloc(l.cap * sizeof *l.took_us);
 	int len = snprintf(l.request, sizeof l.request,
-	        "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+	        "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: "
+	        "%zu\r\n\r\n%s",
 	        strlen(argv[4]), argv[4]);
 	if (!l.took_us || len < 0 || (size_t)len >= sizeof l.request)
 		return 2;
@@ -166,7 +167,8 @@ static int disk(const char *dir, const char *arg)
 	uint64_t began = wz_clock_monotonic_ns(), now = began;
 	while (now - began < seconds * 1000000000u && n < cap) {
 		uint64_t at = now;
-		if (pwrite(fd, page, sizeof page, (off_t)(n % 256) * 4096) != (ssize_t)sizeof page || fdatasync(fd) < 0)
+		if (pwrite(fd, page, sizeof page, (off_t)(n % 256) * 4096) != (ssize_t)sizeof page ||
+		        fdatasync(fd) < 0)
 			die("write");
 		now = wz_clock_monotonic_ns();
 		took[n++] = (uint32_t)((now - at) / 1000);

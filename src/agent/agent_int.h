@@ -82,4 +82,9 @@ void tend_acked(struct agent *a, int64_t re); /* the server has an `ended` */
 /* A request to the shim: "stop 15 1000 0 Reason". 0; -ENOTCONN when it is not reachable now (it is retried). */
 int tend_tell(struct tended *t, const char *request);
 
+/* secret.c: makes the directory and fills it; its path in ret_path. uid -1: ours. -EEXIST and other errnos. */
+int secret_make(struct agent *a, const char *key, int run, const struct wz_str *v, uint32_t n, uid_t uid, gid_t gid,
+        const char *run_path, char *ret_path, size_t cap, struct wz_err *err);
+void secret_unmake(struct agent *a, const char *key); /* nothing is fine */
+
 #endif

@@ -170,6 +170,33 @@ static void set_path(struct list *l, const char *name, const struct wz_env_facts
 	set(l, name, wz_str(p));
 }
 
+static void set_params(struct list *l, const struct wz_wire_start *s)
+{
+	const struct wz_str *p = s->params.item;
+	for (uint32_t i = 0; i < s->params.n; i++) {
+		struct wz_str name = name_of(p[i]), value = {p[i].ptr + name.len + 1, p[i].len - name.len - 1};
+		char key[160];
+		if (name.len &&
+		        snprintf(key, sizeof key, "WZ_PARAM_%.*s", (int)name.len, name.ptr) < (int)sizeof key)
+			set(l, key, value);
+	}
+}
+
+static void set_secrets(struct list *l, const struct wz_wire_start *s, const struct wz_env_facts *f)
+{
+	const struct wz_str *v = s->secrets.item;
+	if (s->secrets.n && !s->secrets_env) {
+		if (f->secrets_dir.len)
+			set(l, "WZ_SECRETS_DIR", f->secrets_dir);
+		return;
+	}
+	for (uint32_t i = 0; i < s->secrets.n; i++) {
+		struct wz_str name = name_of(v[i]);
+		if (name.len && !wz_str_starts(name, WZ_STR("WZ_")))
+			set_parts(l, name, (struct wz_str){v[i].ptr + name.len + 1, v[i].len - name.len - 1});
+	}
+}
+
 static void set_job(struct list *l, const struct wz_wire_start *s, const struct wz_env_facts *f)
 {
 	bool slurm = s->slurm != 0;
@@ -189,7 +216,13 @@ static void set_job(struct list *l, const struct wz_wire_start *s, const struct 
 	if (s->array_job.len) {
 		set_both(l, slurm, "WZ_ARRAY_JOB_ID", "SLURM_ARRAY_JOB_ID", s->array_job);
 		set_both_i64(l, slurm, "WZ_ARRAY_INDEX", "SLURM_ARRAY_TASK_ID", s->array_index);
+		set_both_i64(l, slurm, "WZ_ARRAY_COUNT", "SLURM_ARRAY_TASK_COUNT", s->array_count);
+		set_both_i64(l, slurm, "WZ_ARRAY_MIN", "SLURM_ARRAY_TASK_MIN", s->array_min);
+		set_both_i64(l, slurm, "WZ_ARRAY_MAX", "SLURM_ARRAY_TASK_MAX", s->array_max);
+		set_both_i64(l, slurm, "WZ_ARRAY_STEP", "SLURM_ARRAY_TASK_STEP", s->array_step);
 	}
+	set_params(l, s);
+	set_secrets(l, s, f);
 	set(l, "WZ_RUN_DIR", f->run_dir);
 	set_path(l, "WZ_SOCKET", f, "sock");
 	set_path(l, "WZ_PREEMPT_FILE", f, "preempt");

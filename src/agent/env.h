@@ -17,6 +17,7 @@ struct wz_env_facts {
 	struct wz_str run_dir; /* absolute; holds preempt, ack, sock, hosts */
 	const struct wz_str *uuids; /* [n_uuids] of the node's devices by index */
 	uint32_t n_uuids;
+	struct wz_str secrets_dir; /* empty: none */
 };
 
 /* NULL-terminated, in the arena. warnings: struct wz_str in the arena, appended (at most 16). 0; -ENOMEM; -EINVAL

@@ -7,6 +7,7 @@
 #include "agent/image.h"
 #include "base/check.h"
 #include "os/file.h"
+#include "os/tree.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -21,7 +22,7 @@ struct making {
 	struct agent *a;
 	const struct wz_wire_start *s;
 	struct wz_attempt_id id;
-	char key[WZ_ATTEMPT_KEY_MAX], run_path[3200];
+	char key[WZ_ATTEMPT_KEY_MAX], run_path[3200], secrets[3300];
 	uint32_t node;
 	uint64_t devices;
 	struct wz_attempt_spec spec;
@@ -147,6 +148,17 @@ static int make_hosts(struct making *m, struct wz_err *err)
 	return rc;
 }
 
+/* In memory, where the machine has such a place; else in the run directory, which is gone with the attempt as well. */
+static int make_secrets(struct making *m, struct wz_err *err)
+{
+	const struct wz_wire_start *s = m->s;
+	if (!s->secrets.n || s->secrets_env)
+		return 0;
+	uid_t uid = s->uid >= 0 && m->a->privileged ? (uid_t)s->uid : (uid_t)-1;
+	return secret_make(m->a, m->key, m->run, s->secrets.item, s->secrets.n, uid, (gid_t)s->gid, m->run_path,
+	        m->secrets, sizeof m->secrets, err);
+}
+
 static void put_arg(struct making *m, struct wz_str arg)
 {
 	m->spec.argv[m->spec.n_argv++] = arg.ptr;
@@ -156,7 +168,10 @@ static void put_arg(struct making *m, struct wz_str arg)
 static int make_argv(struct making *m, struct wz_err *err)
 {
 	const struct wz_str *argv = m->s->argv.item;
+	int64_t at = m->s->script.len ? m->s->script_at : -1; /* where the script goes */
 	m->spec.argv = wz_arena_alloc(&m->a->arena, (m->s->argv.n + 3) * sizeof *m->spec.argv);
+	for (uint32_t i = 0; m->spec.argv && at > 0 && i < at && i < m->s->argv.n; i++)
+		put_arg(m, argv[i]);
 	if (!m->spec.argv)
 		return refuse(err, -ENOMEM, "OutOfMemory", "out of memory");
 	if (m->s->script.len) {
@@ -171,7 +186,7 @@ static int make_argv(struct making *m, struct wz_err *err)
 			put_arg(m, WZ_STR("/bin/sh"));
 		put_arg(m, wz_str(path));
 	}
-	for (uint32_t i = 0; i < m->s->argv.n; i++)
+	for (uint32_t i = at > 0 ? (uint32_t)at + 1 : 0; i < m->s->argv.n; i++)
 		put_arg(m, argv[i]);
 	return 0;
 }
@@ -208,7 +223,8 @@ static int make_env(struct making *m, struct wz_err *err)
 		return refuse(err, -ENOMEM, "OutOfMemory", "out of memory");
 	for (uint32_t i = 0; i < node->n_devices; i++)
 		uuids[i] = wz_str(inv->device[node->first_device + i].uuid);
-	struct wz_env_facts f = {wz_str(node->name), wz_str(m->run_path), uuids, node->n_devices};
+	struct wz_env_facts f = {
+	        wz_str(node->name), wz_str(m->run_path), uuids, node->n_devices, wz_str(m->secrets)};
 	int rc = wz_env_build(m->s, &f, &m->a->arena, &m->spec.env, &m->spec.n_env, &m->warnings, err);
 	if (rc == 0 && m->s->image.len)
 		rc = make_image(m, uuids, err);
@@ -384,6 +400,8 @@ static int make_all(struct making *m, struct wz_err *err)
 	if (rc == 0 && m->s->hosts.n)
 		rc = make_hosts(m, err);
 	if (rc == 0)
+		rc = make_secrets(m, err);
+	if (rc == 0)
 		rc = make_env(m, err);
 	if (rc == 0 && m->spec.switch_user && fchown(m->run, (uid_t)m->spec.uid, (gid_t)m->spec.gid) < 0)
 		rc = wz_file_err(err, -errno, "give away", m->key);
@@ -398,12 +416,12 @@ static void undo(struct making *m)
 {
 	static const char *const files[] = {"run/script", "run/hosts", "spec", "spec.new", "lock"};
 	(void)wz_cgroup_remove(&m->spec.cgroup);
+	secret_unmake(m->a, m->key);
 	for (size_t i = 0; i < WZ_ARRAY_LEN(files) && m->dir >= 0; i++)
 		unlinkat(m->dir, files[i], 0);
 	if (m->dir >= 0) {
-		unlinkat(m->dir, "run", AT_REMOVEDIR);
 		close(m->dir);
-		unlinkat(m->a->attempts, m->key, AT_REMOVEDIR);
+		(void)wz_tree_remove(m->a->attempts, m->key);
 	}
 }
 

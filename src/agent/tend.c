@@ -186,6 +186,7 @@ void tend_acked(struct agent *a, int64_t re)
 		int fd = openat(a->closed, key, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (fd >= 0)
 			close(fd);
+		secret_unmake(a, key);
 		if (wz_tree_remove(a->attempts, key) < 0)
 			agent_log(a, "cannot remove the directory of attempt", key);
 		tend_drop(a, t);
@@ -471,6 +472,7 @@ static void forget_half_made(struct agent *a, const char *key)
 	struct wz_cgroup g;
 	if (!a->no_cgroup && wz_cgroup_of(&a->fs, key, &g) == 0)
 		(void)wz_cgroup_remove(&g);
+	secret_unmake(a, key);
 	(void)wz_tree_remove(a->attempts, key);
 }
 
@@ -491,6 +493,7 @@ int tend_adopt_all(struct agent *a, struct wz_err *err)
 		if (wz_attempt_key_parse(wz_str(e->d_name), &id) < 0)
 			continue;
 		if (tend_was_closed(a, id)) { /* we were killed between acknowledging and removing */
+			secret_unmake(a, e->d_name);
 			(void)wz_tree_remove(a->attempts, e->d_name);
 			continue;
 		}

@@ -66,7 +66,8 @@ static const struct field start_fields[] = {ID(T), TEXT(T, node), TEXT(T, name),
         INT(T, preempt_signal), INT(T, preempt_grace_ms), INT(T, preempt_ack), INT(T, rank), INT(T, size),
         TEXT(T, master_addr), INT(T, master_port), BYTES(T, hosts), INTS(T, speeds), INT(T, pty), INT(T, rows),
         INT(T, cols), INT(T, pty_alone_ms), TEXT(T, image), INT(T, restarts), INT(T, slurm), TEXT(T, array_job),
-        INT(T, array_index)};
+        INT(T, array_index), INT(T, array_count), INT(T, array_min), INT(T, array_max), INT(T, array_step),
+        BYTES(T, params), BYTES(T, secrets), INT(T, secrets_env), INT(T, script_at)};
 TABLE(start, wz_wire_start);
 #undef T
 #define T wz_wire_stop

@@ -94,6 +94,11 @@ struct wz_wire_start {
 	int64_t slurm; /* 1: SLURM_* as well */
 	struct wz_str array_job; /* of an array task: the array's number, and */
 	int64_t array_index;
+	int64_t array_count, array_min, array_max, array_step; /* of its index set */
+	struct wz_wire_array params; /* struct wz_str "NAME=VALUE": of a sweep or a line; WZ_PARAM_NAME for the job */
+	struct wz_wire_array secrets; /* struct wz_str "NAME=VALUE": never in a file of ours, gone with the attempt */
+	int64_t secrets_env; /* 1: as variables; else files in WZ_SECRETS_DIR */
+	int64_t script_at; /* above 0: the script takes the place of this argument; else it comes first */
 };
 
 struct wz_wire_stop {

@@ -58,6 +58,8 @@ struct wz_api_job {
 	struct wz_str profile; /* canonical text of spec/profile.md */
 	uint32_t tasks_min, tasks_max, tasks_running;
 	uint64_t array; /* job number of the array it belongs to; 0: none */
+	struct wz_str array_indices; /* of a list with `collapse`: all tasks that this item stands for */
+	uint32_t count; /* how many these are */
 	int64_t array_index;
 	int64_t submit_us, eligible_us, start_us, end_us, expected_start_us, deadline_us, time_limit_us;
 	uint32_t position; /* in its queue, from 1; 0: not waiting */
@@ -346,7 +348,6 @@ struct wz_api_submit {
 	int64_t retry_delay_us; /* before the first of them; doubled each time */
 	bool no_requeue;
 	struct wz_str stdout_path, stderr_path;
-	bool truncate; /* these files are emptied by the first attempt; else appended to */
 	int64_t log_max_bytes;
 	int32_t umask;
 	struct wz_str image;
@@ -358,6 +359,7 @@ struct wz_api_submit {
 	struct wz_str compat; /* "slurm": SLURM_* too */
 	struct wz_str notify;
 	struct wz_str comment;
+	struct wz_str constraint; /* spec/constraint.md */
 	struct wz_str git_commit, git_diff;
 	struct wz_str snapshot; /* of POST /v1/snapshots: the attempt runs in a checkout of its own */
 	struct wz_str snapshot_cwd; /* directory in it */
@@ -379,6 +381,7 @@ struct wz_api_job_query {
 	struct wz_nums ids;
 	uint64_t array; /* its tasks alone; indices: these of them */
 	struct wz_str indices, label; /* label: NAME=VALUE or NAME */
+	bool collapse; /* tasks of an array that wait are one item */
 	bool all; /* ended ones too */
 	bool newest; /* first; `after` is then a cursor downwards */
 	int64_t since_us, until_us; /* of the end, for ended ones */

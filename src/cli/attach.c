@@ -2,7 +2,7 @@
 /* `wz attach` and `wz shell`: the terminal of a job on ours. What it shows comes by a stream that a thread reads; what is
  * typed goes by one small request after the other from the main thread, which also tells the size of the window. The
  * terminal is the shim's: when the connection or the daemon goes, the thread connects again until the job has ended. */
-#include "cli/daemon.h"
+#include "cli/submit.h"
 
 #include "os/file.h"
 
@@ -326,25 +326,24 @@ static int shell_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char 
 {
 	struct wz_submit_args a = {.pty = true, .keep_us = KEEP_US};
 	struct session x = {.cli = cli};
-	struct wz_buf answer;
+	struct wz_submitted s;
 	struct winsize w;
 	char *own[] = {getenv("SHELL"), NULL};
-	int n = wz_cli_opts(v, &a, argc, argv);
+	int n = wz_submit_parse(v, &a, argc, argv);
 	if (n < 0)
 		return WZ_EXIT_USAGE;
 	if (!own[0] || !*own[0])
 		own[0] = (char[]){"/bin/sh"};
-	if (!a.name.len)
-		a.name = WZ_STR("shell");
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0) {
 		a.rows = w.ws_row;
 		a.cols = w.ws_col;
 	}
 	int code = open_both(&x, a.socket);
 	if (code == 0)
-		code = wz_submit(&x.keys, v, &a, n ? n : 1, n ? argv : own, &answer, &x.job);
+		code = wz_submit(&x.keys, v, &a, n ? n : 1, n ? argv : own, &s);
 	if (code == 0) {
-		wz_buf_release(&answer);
+		x.job = s.job;
+		json_decref(s.answers);
 		(void)fprintf(stderr, "wz: job %llu; Ctrl-] leaves it, wz attach %llu comes back\n",
 		        (unsigned long long)x.job, (unsigned long long)x.job);
 		code = wait_running(&x);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `wz cancel`, `wz hold`, `wz release`: each for any number of jobs; `wz signal`; `wz drain`, `wz undrain`; `wz wait`. */
 #include "cli/daemon.h"
+#include "os/clock.h"
+
+#include <time.h>
 
 struct args {
 	struct wz_str socket, reason;
@@ -13,11 +16,12 @@ static int each(struct wz_cli *cli, const struct wz_verb *v, const struct args *
 	struct wz_buf body, answer;
 	char path[64];
 	uint64_t job;
+	struct wz_str indices;
 	int worst = 0;
 	if (n == 0)
 		return wz_cli_usage(v, "a job number is missing");
 	for (int i = 0; i < n; i++)
-		if (wz_daemon_number(v, argv[i], &job))
+		if (wz_daemon_ref(v, argv[i], &job, &indices))
 			return WZ_EXIT_USAGE;
 	int code = wz_daemon_open(&d, cli, a->socket);
 	if (code) {
@@ -25,14 +29,19 @@ static int each(struct wz_cli *cli, const struct wz_verb *v, const struct args *
 		return code;
 	}
 	wz_buf_init(&body, cli->mem, 65536);
-	wz_buf_addc(&body, '{');
-	if (a->reason.len) {
-		wz_buf_addz(&body, "\"reason\":");
-		wz_buf_add_json(&body, a->reason);
-	}
-	wz_buf_addc(&body, '}');
 	for (int i = 0; i < n; i++) {
-		(void)wz_str_parse_u64(wz_str(argv[i]), &job);
+		(void)wz_daemon_ref(v, argv[i], &job, &indices);
+		wz_buf_clear(&body);
+		wz_buf_addc(&body, '{');
+		if (a->reason.len) {
+			wz_buf_addz(&body, "\"reason\":");
+			wz_buf_add_json(&body, a->reason);
+		}
+		if (indices.len) {
+			wz_buf_addz(&body, a->reason.len ? ",\"indices\":" : "\"indices\":");
+			wz_buf_add_json(&body, indices);
+		}
+		wz_buf_addc(&body, '}');
 		(void)snprintf(path, sizeof path, "/v1/jobs/%llu/%s", (unsigned long long)job, v->name);
 		code = wz_daemon_call(&d, "POST", path, wz_buf_str(&body), NULL, &answer);
 		if (code == 0)
@@ -63,7 +72,7 @@ const struct wz_verb wz_verb_cancel = {
         .name = "cancel",
         .summary = "end jobs: the signal, the grace, then the kill",
         .usage = "wz cancel [--reason TEXT] JOB...",
-        .examples = "wz cancel 17 18\n",
+        .examples = "wz cancel 17 18\nwz cancel 20        # all of an array\nwz cancel 20_3 20_[5-9]\n",
         .opts = with_reason,
         .fn = change_fn,
 };
@@ -195,25 +204,60 @@ const struct wz_verb wz_verb_undrain = {
 
 /* ---- until they end ---- */
 
+struct wait_args {
+	struct wz_str socket;
+	uint64_t timeout_us;
+	bool any;
+};
+#define W(m) offsetof(struct wait_args, m)
+static const struct wz_opt wait_opts[] = {
+        {"any", 0, WZ_OPT_FLAG, NULL, "until the first of them has ended", W(any), 0},
+        {"timeout", 0, WZ_OPT_DURATION, "TIME", "give up then, with exit code 6", W(timeout_us), 0},
+        WZ_DAEMON_OPT(struct wait_args),
+        WZ_OPT_END,
+};
+#undef W
+
+static int wait_any(struct wz_daemon *d, const struct wz_verb *v, int n, char **argv, int64_t until)
+{
+	for (;;) {
+		for (int i = 0; i < n; i++) {
+			struct wz_str indices;
+			uint64_t job;
+			(void)wz_daemon_ref(v, argv[i], &job, &indices);
+			int code = wz_daemon_wait_all(d, job, indices, 1, true);
+			if (code != WZ_EXIT_TIMED_OUT)
+				return code;
+		}
+		if (until && wz_clock_monotonic_ns() / 1000 >= (uint64_t)until)
+			return WZ_EXIT_TIMED_OUT;
+		(void)nanosleep(&(struct timespec){0, 100000000}, NULL);
+	}
+}
+
 static int wait_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
 {
-	struct args a = {.quiet = false};
+	struct wait_args a = {.any = false};
 	struct wz_daemon d;
+	struct wz_str indices;
 	uint64_t job;
 	int worst = 0, n = wz_cli_opts(v, &a, argc, argv);
 	if (n <= 0)
 		return n < 0 ? WZ_EXIT_USAGE : wz_cli_usage(v, "a job number is missing");
 	for (int i = 0; i < n; i++)
-		if (wz_daemon_number(v, argv[i], &job))
+		if (wz_daemon_ref(v, argv[i], &job, &indices))
 			return WZ_EXIT_USAGE;
+	int64_t until = a.timeout_us ? (int64_t)(wz_clock_monotonic_ns() / 1000 + a.timeout_us) : 0;
 	int code = wz_daemon_open(&d, cli, a.socket);
-	for (int i = 0; code == 0 && i < n; i++) {
-		json_t *j = NULL;
-		(void)wz_str_parse_u64(wz_str(argv[i]), &job);
-		code = wz_daemon_wait(&d, job, &j);
-		if (code == 0 && !wz_str_eq(wz_daemon_text(j, "state"), WZ_STR("COMPLETED")))
-			worst = WZ_EXIT_FAILED;
-		json_decref(j);
+	if (code == 0 && a.any)
+		code = wait_any(&d, v, n, argv, until);
+	for (int i = 0; code == 0 && !a.any && i < n; i++) {
+		(void)wz_daemon_ref(v, argv[i], &job, &indices);
+		code = wz_daemon_wait_all(&d, job, indices, until, false);
+		if (code == WZ_EXIT_FAILED) { /* the others are waited for all the same */
+			worst = code;
+			code = 0;
+		}
 	}
 	wz_daemon_close(&d);
 	return code ? code : worst;
@@ -221,9 +265,9 @@ static int wait_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char *
 
 const struct wz_verb wz_verb_wait = {
         .name = "wait",
-        .summary = "until jobs have ended; 0 when all completed",
-        .usage = "wz wait JOB...",
-        .examples = "wz wait 17 18\n",
-        .opts = plain,
+        .summary = "until jobs have ended; 0 when all completed, 1 when one did not, 6 after --timeout",
+        .usage = "wz wait [--any] [--timeout TIME] JOB...",
+        .examples = "wz wait 17 18\nwz wait --timeout 2h 20_[0-9]\n",
+        .opts = wait_opts,
         .fn = wait_fn,
 };

@@ -57,7 +57,7 @@ void wz_cli_help(const struct wz_cli *cli, const struct wz_verb *v, struct wz_bu
 
 /* ---- the verbs ---- */
 extern const struct wz_verb wz_verb_queue, wz_verb_reserve;
-extern const struct wz_verb wz_verb_serve, wz_verb_agent, wz_verb_submit, wz_verb_run, wz_verb_ps, wz_verb_show, wz_verb_why,
+extern const struct wz_verb wz_verb_serve, wz_verb_agent, wz_verb_submit, wz_verb_edit, wz_verb_run, wz_verb_ps, wz_verb_show, wz_verb_why,
         wz_verb_logs, wz_verb_cancel, wz_verb_hold, wz_verb_release, wz_verb_wait, wz_verb_signal, wz_verb_drain, wz_verb_undrain, wz_verb_doctor, wz_verb_nodes, wz_verb_devices;
 extern const struct wz_verb wz_verb_sim_run, wz_verb_sim_validate, wz_verb_trace_cut, wz_verb_trace_scale, wz_verb_trace_merge, wz_verb_trace_anon,
         wz_verb_trace_import_slurm;

@@ -29,7 +29,7 @@ static const char *operands(const struct wz_verb *v)
 
 static bool takes_value(const struct wz_opt *o)
 {
-	return o->type != WZ_OPT_FLAG;
+	return o->type != WZ_OPT_FLAG && o->type != WZ_OPT_GIVEN_FLAG;
 }
 
 static bool names_file(const struct wz_opt *o)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/daemon.h"
 
+#include "os/clock.h"
 #include "os/file.h"
 #include "os/mem.h"
 
@@ -359,4 +360,110 @@ int wz_daemon_number(const struct wz_verb *v, const char *text, uint64_t *ret)
 		return 0;
 	(void)wz_err_set(&err, -EINVAL, "BadValue", WZ_STR("\""), wz_str(text), WZ_STR("\" is no job number"));
 	return wz_cli_usage(v, err.text);
+}
+
+int wz_daemon_ref(const struct wz_verb *v, const char *text, uint64_t *ret, struct wz_str *ret_indices)
+{
+	struct wz_str indices = wz_str(text), job = wz_str_split(&indices, '_');
+	struct wz_err err;
+	bool ok = wz_str_parse_u64(job, ret) == 0 && *ret && *ret <= INT64_MAX;
+	if (indices.len > 2 && indices.ptr[0] == '[' && indices.ptr[indices.len - 1] == ']')
+		indices = (struct wz_str){indices.ptr + 1, indices.len - 2};
+	ok = ok && (!indices.ptr || indices.len);
+	for (size_t i = 0; i < indices.len; i++)
+		ok = ok && strchr("0123456789-,:", indices.ptr[i]);
+	*ret_indices = indices.ptr ? indices : WZ_STR("");
+	if (ok)
+		return 0;
+	(void)wz_err_set(&err, -EINVAL, "BadValue", WZ_STR("\""), wz_str(text),
+	        WZ_STR("\" is no job number (17), task (17_3) or tasks of an array (17_[1-4])"));
+	return wz_cli_usage(v, err.text);
+}
+
+int wz_daemon_job(struct wz_daemon *d, const struct wz_verb *v, const char *text, uint64_t *ret)
+{
+	struct wz_str indices;
+	char path[400];
+	json_t *root;
+	int code = wz_daemon_ref(v, text, ret, &indices);
+	if (code || !indices.len)
+		return code;
+	for (size_t i = 0; i < indices.len; i++)
+		if (indices.ptr[i] < '0' || indices.ptr[i] > '9')
+			return wz_cli_usage(v, "one task is expected, such as 17_3");
+	(void)snprintf(path, sizeof path, "/v1/jobs?all=true&limit=1&array=%llu&indices=%.*s",
+	        (unsigned long long)*ret, (int)indices.len, indices.ptr);
+	code = wz_daemon_get(d, path, false, &root);
+	if (code)
+		return code;
+	uint64_t job = (uint64_t)wz_daemon_int(json_array_get(json_object_get(root, "jobs"), 0), "id");
+	json_decref(root);
+	if (!job) {
+		struct wz_err err;
+		(void)wz_err_set(&err, -ENOENT, "NotFound", WZ_STR("there is no such task: "), wz_str(text));
+		return wz_cli_fail(&err);
+	}
+	*ret = job;
+	return 0;
+}
+
+void wz_daemon_add_time(struct wz_buf *b, int64_t us)
+{
+	char text[48];
+	time_t at = (time_t)(us / 1000000);
+	struct tm tm;
+	if (us && localtime_r(&at, &tm) && strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %z", &tm))
+		wz_buf_addz(b, text);
+}
+
+/* How many jobs a query has, 1 at most; negative: the exit code. */
+static int any_of(struct wz_daemon *d, const char *path)
+{
+	json_t *root;
+	int code = wz_daemon_get(d, path, false, &root);
+	if (code)
+		return -code;
+	int n = json_array_size(json_object_get(root, "jobs")) > 0;
+	json_decref(root);
+	return n;
+}
+
+int wz_daemon_wait_all(struct wz_daemon *d, uint64_t job, struct wz_str indices, int64_t until_us, bool quiet)
+{
+	char one[64], open[400], bad[500];
+	long pause_ms = 20;
+	json_t *j;
+	(void)snprintf(one, sizeof one, "/v1/jobs/%llu", (unsigned long long)job);
+	(void)snprintf(open, sizeof open, "/v1/jobs?limit=1&array=%llu%s%.*s", (unsigned long long)job,
+	        indices.len ? "&indices=" : "", (int)indices.len, indices.len ? indices.ptr : "");
+	(void)snprintf(bad, sizeof bad,
+	        "%s&all=true&state=FAILED,CANCELLED,TIMEOUT,OOM,PREEMPTED,NODE_LOST,DEVICE_LOST,LAUNCH_FAILED",
+	        open);
+	for (;;) {
+		int code = wz_daemon_get(d, one, false, &j), n;
+		if (code)
+			return code;
+		bool array = (uint64_t)wz_daemon_int(j, "array") == job;
+		bool done = wz_daemon_int(j, "end_us") != 0,
+		     fine = wz_str_eq(wz_daemon_text(j, "state"), WZ_STR("COMPLETED"));
+		json_decref(j);
+		if (array) {
+			if ((n = any_of(d, open)) < 0)
+				return -n;
+			done = n == 0;
+		}
+		if (done && array) {
+			n = any_of(d, bad);
+			return n < 0 ? -n : n ? WZ_EXIT_FAILED : 0;
+		}
+		if (done)
+			return fine ? 0 : WZ_EXIT_FAILED;
+		if (until_us && wz_clock_monotonic_ns() / 1000 >= (uint64_t)until_us) {
+			if (!quiet)
+				(void)fprintf(stderr, "wz: job %llu has not ended yet\n", (unsigned long long)job);
+			return WZ_EXIT_TIMED_OUT;
+		}
+		(void)nanosleep(&(struct timespec){0, pause_ms * 1000000}, NULL);
+		pause_ms = pause_ms < 300 ? pause_ms * 2 : 500;
+	}
 }

@@ -17,7 +17,8 @@
 /* An option that each of them has: put WZ_DAEMON_OPT(struct args) in its table, with `struct wz_str socket` there. */
 #define WZ_DAEMON_OPT(args) \
 	{ \
-		"server", 'S', WZ_OPT_STRING, "PATH", "the daemon's socket, or https://HOST:PORT (WZ_SERVER)", offsetof(args, socket), 0 \
+		"server", 'S', WZ_OPT_STRING, "PATH", "the daemon's socket, or https://HOST:PORT (WZ_SERVER)", \
+		        offsetof(args, socket), 0 \
 	}
 
 /* Absolute defaults of one user: $XDG_STATE_HOME/whalezen or ~/.local/state/whalezen; the socket is
@@ -61,19 +62,13 @@ int64_t wz_daemon_int(const json_t *o, const char *key);
 /* A job number of the command line; 0, or USAGE, reported. */
 int wz_daemon_number(const struct wz_verb *v, const char *text, uint64_t *ret);
 
-/* submit.c: options of `wz submit` and `wz run`, and the submit itself. *ret_job: the number. */
-struct wz_submit_args {
-	struct wz_str socket, name, queue, priority, cwd, comment, key, profile, script;
-	struct wz_str gpus, gpu_share, gpu_mem, gpu_type, cu, link, util, cpus, mem, time, tasks, preempt;
-	struct wz_str image, output, error;
-	bool hold, json, slurm;
-	/* Of wz shell: */
-	bool pty;
-	uint32_t rows, cols;
-	uint64_t keep_us;
-};
-extern const struct wz_opt wz_submit_opts[];
-int wz_submit(struct wz_daemon *d, const struct wz_verb *v, const struct wz_submit_args *a, int argc, char **argv,
-        struct wz_buf *ret_answer, uint64_t *ret_job);
+/* "17", "17_3" or "17_[1-4,9]": a job, or tasks of an array. *ret_indices: a view, empty for none. 0, or USAGE, reported. */
+int wz_daemon_ref(const struct wz_verb *v, const char *text, uint64_t *ret, struct wz_str *ret_indices);
+/* The number of one job: that of "17_3" is asked of the daemon. 0 or the exit code, reported. */
+int wz_daemon_job(struct wz_daemon *d, const struct wz_verb *v, const char *text, uint64_t *ret);
+/* Until the job, or all tasks of the array (or those with the indices), have ended. 0: all completed; FAILED: one did not;
+ * TIMED_OUT after until_us of the monotonic clock (0: never); else reported. `quiet`: TIMED_OUT says nothing. */
+int wz_daemon_wait_all(struct wz_daemon *d, uint64_t job, struct wz_str indices, int64_t until_us, bool quiet);
+void wz_daemon_add_time(struct wz_buf *b, int64_t us); /* local time with its offset; nothing for 0 */
 
 #endif

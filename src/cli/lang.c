@@ -93,6 +93,13 @@ static const struct {
         {"pid", "进程号"},
         /* reasons */
         {"no node has free all that is asked", "没有节点同时空闲所需的全部资源"},
+        {"the node's labels are not those asked for", "节点标签不符合要求"},
+        {"the node has a taint that is not tolerated", "节点有不能容忍的污点"},
+        {"a task on the node holds the port", "节点上的任务占用了端口"},
+        {"no task is there that it must be near", "那里没有必须靠近的任务"},
+        {"a task is there that must be apart from it", "那里有必须分开的任务"},
+        {"more of its kind are there than the spread allows", "那里的同类任务超过分布所允许的数量"},
+        {"no single place holds all that must stay together", "没有一处能容纳必须在一起的全部任务"},
         {"no device of an allowed model", "没有允许型号的设备"},
         {"the node has fewer devices than asked", "节点的设备少于所需"},
         {"held by its owner or an operator", "被用户或管理员挂起"},

@@ -59,6 +59,21 @@ static int get_list(const struct wz_opt *o, struct wz_str v, struct wz_list *l, 
 	return 0;
 }
 
+static int add_given(const struct wz_opt *o, struct wz_str v, struct wz_given *g, struct wz_err *err)
+{
+	if (g->n == WZ_GIVEN_MAX)
+		return wz_err_set(
+		        err, -EINVAL, "BadValue", WZ_STR("--"), wz_str(o->name), WZ_STR(": more than 512 options"));
+	g->item[g->n].name = o->name;
+	g->item[g->n++].value = v;
+	return 0;
+}
+
+static bool is_flag(const struct wz_opt *o)
+{
+	return o->type == WZ_OPT_FLAG || o->type == WZ_OPT_GIVEN_FLAG;
+}
+
 static int set_value(const struct wz_opt *o, void *args, struct wz_str v, struct wz_err *err)
 {
 	void *to = (char *)args + o->offset;
@@ -77,6 +92,9 @@ static int set_value(const struct wz_opt *o, void *args, struct wz_str v, struct
 		return get_range(o, v, to, err);
 	case WZ_OPT_LIST:
 		return get_list(o, v, to, err);
+	case WZ_OPT_GIVEN:
+	case WZ_OPT_GIVEN_FLAG:
+		return add_given(o, v, to, err);
 	case WZ_OPT_SIZE:
 	case WZ_OPT_DURATION:
 		rc = o->type == WZ_OPT_SIZE ? wz_bytes_parse(v, &x, err) : wz_duration_parse(v, &x, err);
@@ -133,9 +151,10 @@ static int parse_long(const struct wz_opt *table, void *args, int argc, char **a
 	const struct wz_opt *o = find_long(table, name);
 	if (!o)
 		return unknown_option(table, name, err);
-	if (o->type == WZ_OPT_FLAG) {
+	if (is_flag(o)) {
 		if (value.ptr)
 			return bad_value(o, value, "no value", err);
+		value = WZ_STR("");
 	} else if (!value.ptr) {
 		if (*i + 1 >= argc)
 			return missing_value(o, err);
@@ -152,8 +171,10 @@ static int parse_short(const struct wz_opt *table, void *args, int argc, char **
 		if (!o)
 			return wz_err_set(err, -EINVAL, "UnknownOption", WZ_STR("unknown option -"),
 			        (struct wz_str){p, 1}, WZ_STR("; see --help"));
-		if (o->type == WZ_OPT_FLAG) {
-			(void)set_value(o, args, WZ_STR(""), err);
+		if (is_flag(o)) {
+			int rc = set_value(o, args, WZ_STR(""), err);
+			if (rc < 0)
+				return rc;
 			continue;
 		}
 		if (p[1])
@@ -201,7 +222,7 @@ void wz_opt_help(const struct wz_opt *table, struct wz_buf *b)
 		}
 		wz_buf_addz(b, "--");
 		wz_buf_addz(b, o->name);
-		if (o->type != WZ_OPT_FLAG) {
+		if (!is_flag(o)) {
 			wz_buf_addc(b, ' ');
 			wz_buf_addz(b, o->value);
 		}

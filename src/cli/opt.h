@@ -24,6 +24,8 @@ enum wz_opt_type {
 	WZ_OPT_LIST, /* struct wz_list: comma-separated, repeatable */
 	WZ_OPT_SIZE, /* uint64_t bytes: "512Mi" */
 	WZ_OPT_DURATION, /* uint64_t microseconds: "90s" */
+	WZ_OPT_GIVEN, /* struct wz_given: its name and value are added, in the order of the command line */
+	WZ_OPT_GIVEN_FLAG, /* the same without a value */
 };
 
 #define WZ_LIST_MAX 256u
@@ -33,6 +35,15 @@ struct wz_range {
 struct wz_list {
 	uint32_t n;
 	struct wz_str item[WZ_LIST_MAX];
+};
+
+#define WZ_GIVEN_MAX 512u
+struct wz_given {
+	uint32_t n;
+	struct {
+		const char *name;
+		struct wz_str value;
+	} item[WZ_GIVEN_MAX];
 };
 
 struct wz_opt {

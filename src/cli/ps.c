@@ -10,9 +10,9 @@
 #define LIMIT 1000u /* more is for programs */
 
 struct args {
-	struct wz_str socket, user, state;
+	struct wz_str socket, user, state, name, label;
 	uint64_t limit;
-	bool all, json;
+	bool all, json, tasks;
 };
 
 static const struct wz_opt opts[] = {
@@ -22,6 +22,9 @@ static const struct wz_opt opts[] = {
                 offsetof(struct args, state), 0},
         {"limit", 'n', WZ_OPT_U64, "N", "at most so many, and all that run; 0: no limit (1000; with --json none)",
                 offsetof(struct args, limit), 1000000},
+        {"name", 0, WZ_OPT_STRING, "NAME", "of this name", offsetof(struct args, name), 0},
+        {"label", 'l', WZ_OPT_STRING, "NAME[=VALUE]", "with this label", offsetof(struct args, label), 0},
+        {"tasks", 0, WZ_OPT_FLAG, NULL, "each task of an array by itself", offsetof(struct args, tasks), 0},
         {"json", 0, WZ_OPT_FLAG, NULL, "one JSON document", offsetof(struct args, json), 0},
         WZ_DAEMON_OPT(struct args),
         WZ_OPT_END,
@@ -38,11 +41,31 @@ static void age(struct wz_table *t, const json_t *j)
 	wz_table_add(t, wz_buf_str(&b));
 }
 
+/* 17; of an array 17_3, and 17_[4-99] for those that wait */
+static void number(struct wz_table *t, const json_t *j)
+{
+	char text[64];
+	struct wz_buf b;
+	struct wz_str all = wz_daemon_text(j, "array_indices");
+	int64_t array = wz_daemon_int(j, "array");
+	wz_buf_init_fixed(&b, text, sizeof text);
+	wz_buf_add_i64(&b, array ? array : wz_daemon_int(j, "id"));
+	if (array && all.len) {
+		wz_buf_addz(&b, "_[");
+		wz_buf_add(&b, all.len > 24 ? (struct wz_str){all.ptr, 24} : all);
+		wz_buf_addz(&b, all.len > 24 ? "...]" : "]");
+	} else if (array) {
+		wz_buf_addc(&b, '_');
+		wz_buf_add_i64(&b, wz_daemon_int(j, "array_index"));
+	}
+	wz_table_add(t, wz_buf_str(&b));
+}
+
 static void row(struct wz_table *t, const json_t *j)
 {
 	struct wz_str reason = wz_daemon_text(j, "reason"), text = wz_daemon_text(j, "reason_text");
 	struct wz_num n;
-	wz_table_add_u64(t, (uint64_t)wz_daemon_int(j, "id"));
+	number(t, j);
 	wz_table_add(t, wz_daemon_text(j, "name"));
 	wz_table_add(t, wz_daemon_text(j, "user"));
 	wz_table_add(t, wz_daemon_text(j, "state"));
@@ -79,6 +102,10 @@ static int pages(struct wz_daemon *d, const struct args *a, uint64_t limit, stru
 	}
 	wz_daemon_query(&path, "user", a->user);
 	wz_daemon_query(&path, "state", a->state);
+	wz_daemon_query(&path, "name", a->name);
+	wz_daemon_query(&path, "label", a->label);
+	if (!a->tasks && !a->json)
+		wz_buf_addz(&path, "&collapse=true");
 	int code = page(d, &path, a->json, t, &next);
 	*ret_more = next != 0;
 	if (code == 0 && next && !a->state.len && !a->json) {
@@ -86,6 +113,8 @@ static int pages(struct wz_daemon *d, const struct args *a, uint64_t limit, stru
 		wz_buf_addz(&path, "/v1/jobs?state=active&after=");
 		wz_buf_add_u64(&path, next);
 		wz_daemon_query(&path, "user", a->user);
+		wz_daemon_query(&path, "name", a->name);
+		wz_daemon_query(&path, "label", a->label);
 		code = page(d, &path, false, t, &next);
 	}
 	wz_buf_release(&path);
@@ -193,8 +222,8 @@ static int attempts(struct wz_daemon *d, uint64_t job, struct wz_buf *out)
 static int show_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
 {
 	static const char *const plain[] = {"id", "name", "user", "state", "reason", "reason_text", "priority",
-	        "profile", "queue", "attempt", "restarts", "progress_milli", "exit_code", "exit_signal", "argv",
-	        "cwd", "comment"};
+	        "profile", "queue", "array", "array_index", "params", "labels", "after", "attempt", "restarts",
+	        "retries", "progress_milli", "exit_code", "exit_signal", "argv", "cwd", "comment"};
 	static const char *const of_task[] = {"state", "node", "devices", "pid", "exit_code", "exit_signal"};
 	struct show_args a = {.json = false};
 	struct wz_daemon d;
@@ -205,10 +234,11 @@ static int show_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char *
 	int n = wz_cli_opts(v, &a, argc, argv);
 	if (n != 1)
 		return n < 0 ? WZ_EXIT_USAGE : wz_cli_usage(v, "one job number is expected");
-	if (wz_daemon_number(v, argv[0], &job))
-		return WZ_EXIT_USAGE;
-	(void)snprintf(path, sizeof path, "/v1/jobs/%llu", (unsigned long long)job);
 	int code = wz_daemon_open(&d, cli, a.socket);
+	if (code == 0)
+		code = wz_daemon_job(&d, v, argv[0], &job);
+	if (code == 0)
+		(void)snprintf(path, sizeof path, "/v1/jobs/%llu", (unsigned long long)job);
 	if (code == 0)
 		code = wz_daemon_get(&d, path, a.json, &j);
 	if (code == 0 && j) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `wz run`: submit, show the output as it comes, and end as the job did. */
-#include "cli/daemon.h"
+#include "cli/submit.h"
 
 #include <unistd.h>
 
@@ -18,28 +18,36 @@ int wz_daemon_code(const json_t *j)
 	return code > 0 ? (int)code : WZ_EXIT_INTERNAL; /* it never ran, or nobody knows how it ended */
 }
 
+int wz_job_follow(struct wz_daemon *d, uint64_t job)
+{
+	json_t *j = NULL;
+	int code = wz_daemon_log(d, &(struct wz_daemon_log){.job = job, .follow = true});
+	if (code == 0)
+		code = wz_daemon_wait(d, job, &j);
+	code = code ? WZ_EXIT_INTERNAL : wz_daemon_code(j);
+	json_decref(j);
+	return code;
+}
+
 static int run_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
 {
 	struct wz_submit_args a = {.json = false};
 	struct wz_daemon d;
-	struct wz_buf answer;
-	json_t *j = NULL;
-	uint64_t job;
-	int n = wz_cli_opts(v, &a, argc, argv);
+	struct wz_submitted s;
+	int n = wz_submit_parse(v, &a, argc, argv);
 	if (n < 0)
 		return WZ_EXIT_USAGE;
+	if (a.wait || a.dry_run || a.json)
+		return wz_cli_usage(v, "--wait, --dry-run and --json are for wz submit");
 	int code = wz_daemon_open(&d, cli, a.socket);
-	if (code == 0 && (code = wz_submit(&d, v, &a, n, argv, &answer, &job)) == 0) {
-		wz_buf_release(&answer);
-		code = wz_daemon_log(&d, &(struct wz_daemon_log){.job = job, .follow = true});
-		if (code == 0)
-			code = wz_daemon_wait(&d, job, &j);
-	}
-	if (code && code != WZ_EXIT_USAGE)
+	if (code == 0 && (code = wz_submit(&d, v, &a, n, argv, &s)) == 0) {
+		bool one = s.count == 1 && json_array_size(s.answers) == 1;
+		json_decref(s.answers);
+		code = one ? wz_job_follow(&d, s.job)
+		           : wz_cli_usage(v, "it is submitted; wz run shows one job: use wz wait and wz logs");
+	} else if (code && code != WZ_EXIT_USAGE) {
 		code = WZ_EXIT_INTERNAL;
-	if (code == 0)
-		code = wz_daemon_code(j);
-	json_decref(j);
+	}
 	wz_daemon_close(&d);
 	return code;
 }

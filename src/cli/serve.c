@@ -13,7 +13,8 @@ struct serve_args {
 	bool no_cgroup, check;
 };
 static const struct wz_opt serve_opts[] = {
-        {"config", 'c', WZ_OPT_STRING, "FILE", "read this (/etc/whalezen/whalezen.yaml when root and it is there)",
+        {"config", 'c', WZ_OPT_STRING, "FILE",
+                "read this (WZ_CONFIG, else /etc/whalezen/whalezen.yaml when root and it is there)",
                 offsetof(struct serve_args, config), 0},
         {"check-config", 0, WZ_OPT_FLAG, NULL, "read the configuration, say what is wrong with it, and end",
                 offsetof(struct serve_args, check), 0},
@@ -44,6 +45,9 @@ static const char *config_path(const struct serve_args *a, char ret[WZ_DAEMON_PA
 {
 	if (a->config.len)
 		return absolute(a->config, ret, err) < 0 ? NULL : ret;
+	const char *named = getenv("WZ_CONFIG"); /* empty: none, whatever is installed here */
+	if (named)
+		return absolute(wz_str(named), ret, err) < 0 ? NULL : ret;
 	return geteuid() == 0 && access(WZ_CONFIG_PATH, F_OK) == 0 ? WZ_CONFIG_PATH : "";
 }
 

@@ -2,6 +2,7 @@
 /* `wz sim pack`: the inflation experiment over placements, pod lists and seeds. */
 #include "cli/sim_bound.h"
 #include "cli/sim_common.h"
+#include "base/quant.h"
 #include "os/file.h"
 #include "os/pool.h"
 #include "os/tty.h"
@@ -19,7 +20,7 @@ struct args {
 	struct wz_range seeds;
 	uint64_t workers, loss, twice, refuse, delay;
 	uint64_t hold, explain, explain_at;
-	struct wz_str csv, html, journal, order, teach;
+	struct wz_str csv, html, journal, order, teach, repack, repack_rules;
 	bool jsonl, list, no_index, check, quiet, bound, power;
 };
 
@@ -52,6 +53,10 @@ static const struct wz_opt opts[] = {
                 offsetof(struct args, order), 0},
         {"teach", 0, WZ_OPT_STRING, "FILE", "policies first see this work come and go",
                 offsetof(struct args, teach), 0},
+        {"repack", 0, WZ_OPT_STRING, "moves-per-placement=N",
+                "move running work when something fits nowhere, that often", offsetof(struct args, repack), 0},
+        {"repack-rules", 0, WZ_OPT_STRING, "NAME=N ...", "parameters of repacking (repack-depth, repack-work, ...)",
+                offsetof(struct args, repack_rules), 0},
         {"power", 0, WZ_OPT_FLAG, NULL, "measure power and price too", offsetof(struct args, power), 0},
         {"explain", 0, WZ_OPT_U64, "N", "the reasons of N placements in words, for the first seed",
                 offsetof(struct args, explain), 1000000},
@@ -316,6 +321,20 @@ static int check_args(const struct wz_verb *v, struct args *a, int operands, con
 	return r;
 }
 
+/* moves-per-placement=0.05 */
+static int read_repack(const struct wz_verb *v, struct wz_str text, uint32_t *ret_ppm)
+{
+	struct wz_str value = text, key = wz_str_split(&value, '=');
+	uint64_t milli;
+
+	if (!wz_str_eq(key, WZ_STR("moves-per-placement")) || !value.ptr ||
+	        wz_milli_parse(value, &milli, NULL) < 0 || milli > 100000)
+		return wz_cli_usage(
+		        v, "--repack is moves-per-placement=N, 0.001 to 100, such as moves-per-placement=0.05");
+	*ret_ppm = (uint32_t)milli * 1000;
+	return 0;
+}
+
 static void fill_base(struct job *j)
 {
 	const struct args *a = j->a;
@@ -327,6 +346,8 @@ static void fill_base(struct job *j)
 	j->base.base = (struct wz_pack_options){.no_index = a->no_index,
 	        .check = a->check,
 	        .draw = a->power,
+	        .repack_ppm = j->base.base.repack_ppm,
+	        .repack_rules = a->repack_rules.len ? a->repack_rules.ptr : NULL,
 	        .order = j->base.base.order,
 	        .faults = {.delay_us = a->delay,
 	                .loss_ppm = (uint32_t)a->loss,
@@ -379,7 +400,8 @@ static int sim_pack(struct wz_cli *cli, const struct wz_verb *v, int argc, char 
 		r = WZ_EXIT_USAGE;
 	} else if (a.list) {
 		r = wz_sim_list_policies(cli);
-	} else if ((r = check_args(v, &a, r, &lists, &j.base.base.order)) == 0) {
+	} else if ((r = check_args(v, &a, r, &lists, &j.base.base.order)) == 0 &&
+	           (!a.repack.len || (r = read_repack(v, a.repack, &j.base.base.repack_ppm)) == 0)) {
 		r = wz_sim_placements(&a.placement, &arena, placement, &j.base.n_placements, &err);
 		j.base.placement = placement;
 		r = r < 0 ? wz_cli_usage(v, err.text) : run(&j, lists, wz_buf_str(&how));

@@ -14,6 +14,7 @@ static const struct wz_verb *const verbs[] = {
         &wz_verb_cancel,
         &wz_verb_hold,
         &wz_verb_release,
+        &wz_verb_edit,
         &wz_verb_requeue,
         &wz_verb_suspend,
         &wz_verb_resume,

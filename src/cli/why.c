@@ -83,10 +83,11 @@ static int why_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **
 	int n = wz_cli_opts(v, &a, argc, argv);
 	if (n != 1)
 		return n < 0 ? WZ_EXIT_USAGE : wz_cli_usage(v, "one job number is expected");
-	if (wz_daemon_number(v, argv[0], &job))
-		return WZ_EXIT_USAGE;
-	(void)snprintf(path, sizeof path, "/v1/jobs/%llu/why", (unsigned long long)job);
 	int code = wz_daemon_open(&d, cli, a.socket);
+	if (code == 0)
+		code = wz_daemon_job(&d, v, argv[0], &job);
+	if (code == 0)
+		(void)snprintf(path, sizeof path, "/v1/jobs/%llu/why", (unsigned long long)job);
 	if (code == 0)
 		code = wz_daemon_get(&d, path, a.json, &j);
 	if (code == 0 && j)

@@ -44,6 +44,7 @@ static int on_step(struct wz_core *c, const struct wz_event *e, struct wz_err *e
 	(void)e, (void)err;
 	wz_life_expire(c);
 	c->step++;
+	wz_repack_on_step(c);
 	if (c->reservations.n)
 		wz_reservations_expire(c);
 	if (c->facts_changed)
@@ -572,7 +573,7 @@ static handler *const handlers[] = {
         [WZ_EV_OFFER_SET] = on_carried,
         [WZ_EV_OFFER_REMOVED] = on_carried,
         [WZ_EV_SOLUTION] = on_carried,
-        [WZ_EV_REPACK_ASKED] = on_carried,
+        [WZ_EV_REPACK_ASKED] = wz_on_repack_asked,
         [WZ_EV_RULES_SET] = wz_on_rules,
         [WZ_EV_DISRUPTION_BUDGET_SET] = on_budget_set,
         [WZ_EV_DISRUPTION_BUDGET_REMOVED] = on_budget_removed,

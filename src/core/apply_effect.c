@@ -116,6 +116,8 @@ static int apply_preempt(struct wz_core *c, const struct wz_effect *e, struct wz
 		wz_task_give_up(c, task);
 		return 0;
 	}
+	if (e->place.cpu || e->place.mem || e->place.devices) /* it is moved: a HOLD of its new place follows */
+		wz_repack_spend(c);
 	j->preempted++;
 	wz_job_end(c, slot, WZ_END_PREEMPTED, true);
 	return 0;

@@ -29,8 +29,26 @@ static uint64_t choose_devices(
 	return mask;
 }
 
-/* Places the next task of the job on `node`. 0, or -ENOMEM. */
-static int place_task(struct wz_core *c, uint32_t slot, uint32_t shape, uint32_t index, uint32_t node,
+/* Are these devices, which were held for it, what the task takes here? */
+static bool are_right(const struct wz_view *v, uint64_t devices)
+{
+	if ((uint32_t)__builtin_popcountll(devices) != v->need.count)
+		return false;
+	for (uint64_t w = devices; w; w &= w - 1)
+		if ((uint32_t)__builtin_ctzll(w) >= v->node->n_dev ||
+		        !wz_device_fits(v, (uint32_t)__builtin_ctzll(w)))
+			return false;
+	return true;
+}
+
+/* A node, and perhaps the devices of it that are wanted. */
+struct seat {
+	uint32_t node;
+	uint64_t devices;
+};
+
+/* Places the next task of the job there, on the devices wanted if it can. 0, or -ENOMEM. */
+static int place_task(struct wz_core *c, uint32_t slot, uint32_t shape, uint32_t index, struct seat seat,
         struct wz_plan *plan, struct wz_rng *rng)
 {
 	const struct wz_job *j = &c->jobs.job[slot];
@@ -45,13 +63,14 @@ static int place_task(struct wz_core *c, uint32_t slot, uint32_t shape, uint32_t
 	struct wz_view v;
 	int r;
 
-	wz_check(wz_fit(c, s, node, &v, &scratch) == WZ_REASON_NONE);
-	e.place = (struct wz_place){.node = {node},
+	wz_check(wz_fit(c, s, seat.node, &v, &scratch) == WZ_REASON_NONE);
+	e.place = (struct wz_place){.node = {seat.node},
 	        .cpu = s->cpu,
 	        .mem = s->mem,
 	        .dev_milli = v.need.milli,
 	        .dev_mem = v.need.mem && v.need.milli < WZ_WHOLE ? v.need.mem : -1,
-	        .devices = choose_devices(c, s, &v, rng)};
+	        .devices =
+	                seat.devices && are_right(&v, seat.devices) ? seat.devices : choose_devices(c, s, &v, rng)};
 	r = wz_ledger_reserve(c, 1);
 	if (r == 0)
 		r = wz_plan_add(plan, &e);
@@ -130,7 +149,7 @@ static bool place_one(struct assembly *a, const struct wz_set *s, struct local *
 	}
 	if (node == WZ_ID_NONE)
 		return false;
-	a->r = place_task(a->c, a->slot, s->shape, index, node, a->plan, a->rng);
+	a->r = place_task(a->c, a->slot, s->shape, index, (struct seat){node, 0}, a->plan, a->rng);
 	if (a->r < 0)
 		return false;
 	if (a->n != WZ_ID_NONE)
@@ -384,7 +403,7 @@ static enum wz_reason assemble_one(
 		return c->gate.slot == slot && c->gate.denied.reason ? (enum wz_reason)c->gate.denied.reason
 		                                                     : none_fits(c, &one, 1, rng);
 	}
-	*ret_err = place_task(c, slot, j->shape, 0, node, plan, rng);
+	*ret_err = place_task(c, slot, j->shape, 0, (struct seat){node, 0}, plan, rng);
 	return *ret_err < 0 ? WZ_REASON_RESOURCES : WZ_REASON_NONE;
 }
 
@@ -449,7 +468,8 @@ bool wz_assemble_held(struct wz_core *c, uint32_t slot, struct wz_plan *plan, st
 		        (wz_between_begin(c, wz_task_between(c, task), &asked) &&
 		                wz_between_at(&asked, h->place.node.v, &preference) != WZ_REASON_NONE))
 			continue;
-		*ret_err = place_task(c, slot, shape, h->task, h->place.node.v, plan, rng);
+		*ret_err = place_task(
+		        c, slot, shape, h->task, (struct seat){h->place.node.v, h->place.devices}, plan, rng);
 	}
 	if (*ret_err == 0 && all_placed(&a))
 		return true;

@@ -215,6 +215,23 @@ static int check_sum(struct wz_core *c, struct wz_err *err)
 	return sum == c->sum ? 0 : broken(err, "I2", "the digest differs from a rebuild, sum", sum);
 }
 
+/* The lists of waiting jobs: each in submit order, and all of them together what waits. */
+static int check_order(const struct wz_core *c, struct wz_err *err)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < c->order.n; i++)
+		for (uint32_t s = c->order.cls[i].head; s != WZ_ID_NONE; s = c->jobs.job[s].next, n++) {
+			const struct wz_job *j = &c->jobs.job[s];
+			if (n > c->order.waiting || j->class_id != i || j->state != WZ_JOB_WAITING || j->backoff)
+				return broken(err, "I6", "a list of waiting jobs holds another, job", j->number);
+			if (j->next != WZ_ID_NONE && c->jobs.job[j->next].seq <= j->seq)
+				return broken(
+				        err, "I6", "a list of waiting jobs is not in submit order, job", j->number);
+		}
+	return n == c->order.waiting ? 0 : broken(err, "I6", "waiting jobs in lists differ from their count", n);
+}
+
 int wz_core_check(struct wz_core *c, struct wz_err *err)
 {
 	uint64_t waiting = 0;
@@ -237,6 +254,9 @@ int wz_core_check(struct wz_core *c, struct wz_err *err)
 	}
 	if (live != c->jobs.live_jobs || waiting != c->order.waiting + c->n_backoff)
 		return broken(err, "I7", "live or waiting jobs differ from a count, waiting", waiting);
+	r = check_order(c, err);
+	if (r < 0)
+		return r;
 	for (uint32_t i = 0; i < c->n_recut; i++)
 		if (wz_inflight_find(c, c->recut[i].effect) == WZ_ID_NONE)
 			return broken(err, "I3", "a cut without a deadline, effect", c->recut[i].effect);

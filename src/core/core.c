@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Life of a core, its digest, and what may be read of it. */
 #include "core/core_int.h"
+#include "core/repack.h"
 
 #include "base/check.h"
 #include "base/hash.h"
@@ -95,6 +96,7 @@ void wz_core_free(struct wz_core *c)
 	wz_grow_free(&mem, &c->holds.h, &c->holds.cap, sizeof(*c->holds.h));
 	wz_grow_free(&mem, &c->ended, &c->ended_cap, sizeof(*c->ended));
 	wz_grow_free(&mem, &c->ledger.undo, &c->ledger.undo_cap, sizeof(*c->ledger.undo));
+	wz_repack_release(c);
 	wz_grow_free(&mem, &c->rank_score, &c->rank_cap, sizeof(*c->rank_score));
 	wz_grow_free(&mem, &c->rank_node, &c->rank_node_cap, sizeof(*c->rank_node));
 	if (c->policy->state_size)
@@ -120,6 +122,8 @@ uint64_t wz_core_digest(const struct wz_core *c)
 	h = wz_hash_u64(h, c->step);
 	h = wz_hash_u64(h, c->next_effect);
 	h = wz_hash_u64(h, wz_hash_u64(wz_hash_u64(c->pause.step, c->pause.seq), (uint32_t)c->pause.priority));
+	if (wz_repack_hash(c))
+		h = wz_hash_u64(h, wz_repack_hash(c));
 	return wz_hash_u64(h, c->policy_hash);
 }
 
@@ -128,6 +132,7 @@ void wz_node_rehash(struct wz_core *c, uint32_t node)
 	c->sum -= c->node_hash[node];
 	c->node_hash[node] = wz_model_node_hash(&c->model, node);
 	c->sum += c->node_hash[node];
+	c->changes++;
 	wz_index_changed(c, node);
 }
 

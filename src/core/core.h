@@ -150,7 +150,7 @@ int wz_core_may_reclaim(const struct wz_core *c, uint64_t victim, uint64_t benef
 struct wz_starts_options {
 	uint32_t jobs;    /* at most so many, in the order of the next step; 0: 256 */
 	uint32_t samples; /* draws of the future for the band: 9, 19, 29 ...; 0: 19 */
-	uint64_t work;    /* nodes and ends looked at, after which no more bands are drawn; 0: 2^26 */
+	uint64_t work;    /* nodes and ends looked at, to which jobs and bands are cut; 0: 2^26 */
 };
 int wz_core_plan_starts(struct wz_core *c, const struct wz_starts_options *o, struct wz_err *err); /* -ENOMEM */
 struct wz_start_estimate {

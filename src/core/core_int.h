@@ -145,7 +145,11 @@ void wz_order_begin(struct wz_core *c, bool go_on);     /* cursors to the heads,
 uint32_t wz_order_next(struct wz_core *c);              /* class whose cursor job goes first, WZ_ID_NONE: none left */
 
 /* ---- ledger (ledger.c) ---- */
-struct wz_undo { uint32_t task; bool took, hold; struct wz_place place; }; /* hold: `task` is its index, it was lifted */
+struct wz_undo {
+	uint32_t task, next, prev; /* next, prev: of a task that was given */
+	bool took, hold;           /* hold: `task` is its index, it was lifted */
+	struct wz_place place;
+};
 struct wz_ledger {
 	struct wz_undo *undo;
 	uint32_t n_undo, undo_cap;
@@ -288,6 +292,20 @@ void wz_recut_end(struct wz_core *c, uint64_t effect, bool done);
 void wz_recut_node_left(struct wz_core *c, uint32_t node);
 uint64_t wz_recut_hash(const struct wz_recut *r);
 
+/* ---- repacking (repack_step.c) ---- */
+struct wz_repack_state {
+	uint64_t filled_us, next_us; /* the hour's budget is filled until then; no search before */
+	uint64_t budget;             /* moves x 3600000000 that the hour's budget has */
+	uint64_t asked_until_us;     /* for moves that were asked for */
+	uint32_t asked;              /* those that are left */
+	bool go;                     /* this step may search */
+};
+int wz_on_repack_asked(struct wz_core *c, const struct wz_event *e, struct wz_err *err);
+void wz_repack_on_step(struct wz_core *c);
+void wz_repack_spend(struct wz_core *c); /* one move was made */
+uint64_t wz_repack_hash(const struct wz_core *c); /* part of the digest; 0: as in the beginning */
+int wz_repack_propose(struct wz_core *c, struct wz_plan *plan); /* after placing; -ENOMEM */
+
 /* ---- assemble (assemble.c) ---- */
 /* Places tasks of the job in the open transaction, appends START effects to the plan. WZ_REASON_NONE, or why not (then
  * nothing is left of it). *ret_err is -ENOMEM when memory ran out. */
@@ -359,6 +377,17 @@ struct wz_core {
 	/* caches */
 	struct wz_ledger ledger;
 	struct wz_index index;
+	struct wz_repack_state repack;
+	/* Searches that found nothing, by shape, and the last one for exchanges: not tried again on the same state with no
+	 * more moves. A cache: `changes` counts what happened to nodes and their tasks. */
+	uint64_t changes;
+	struct wz_fruitless { uint64_t changes; uint32_t moves; } *fruitless, no_exchange;
+	uint32_t fruitless_cap;
+	uint8_t *repack_fits;      /* by shape, see repack.c */
+	uint32_t repack_fits_cap;
+	uint32_t *tidy_next;       /* by device, and piles: see tidy.c */
+	uint32_t tidy_next_cap;
+	void *tidy_pile;
 	int64_t *rank_score;       /* scratch for scope RANK and for assembling within a group */
 	uint32_t *rank_node;
 	uint32_t rank_cap, rank_node_cap;

@@ -204,6 +204,7 @@ static int place_waiting(struct wz_core *c, uint64_t budget, struct wz_plan *pla
 	struct wz_attention a = {.n = 0};
 	struct wz_rng rng;
 	uint32_t id;
+	bool kept = false; /* something was kept for a queue that may not need it any more */
 	int r = 0;
 
 	if (c->n_attention)
@@ -236,8 +237,11 @@ static int place_waiting(struct wz_core *c, uint64_t budget, struct wz_plan *pla
 		plan->work++;
 		if (why == WZ_REASON_NONE) {
 			k->cursor = c->jobs.job[k->cursor].next;
+			/* A queue that takes its own frees what others may borrow: they are looked at again, in a step more. */
+			plan->complete = plan->complete && !kept;
 			continue;
 		}
+		kept = kept || why == WZ_REASON_BORROWING;
 		r = hold_back(c, k, try, why, plan);
 	}
 	if (r == 0 && a.n)
@@ -267,6 +271,8 @@ int wz_core_decide(struct wz_core *c, uint64_t budget, struct wz_plan *plan, str
 			r = place_waiting(c, budget, plan);
 		if (r == 0)
 			r = wz_recut_propose(c, plan);
+		if (r == 0)
+			r = wz_repack_propose(c, plan);
 		c->gate.slot = WZ_ID_NONE;
 		c->gate.on = c->future.on = false;
 		wz_ledger_end(c);

@@ -40,10 +40,11 @@ struct wz_effect {
 	uint64_t job;
 	uint32_t task, attempt;
 	uint32_t reason;      /* STOP, PREEMPT: enum wz_end; EXPLAIN: enum wz_reason */
-	struct wz_place place; /* START, HOLD */
+	struct wz_place place; /* START, HOLD; PREEMPT of a move: where to */
 };
 
-/* The effects of one step. `complete` is false when the work budget ended it early: then the next step goes on, until
+/* The effects of one step. `complete` is false when the work budget ended it early, or when a queue took what had been kept
+ * from borrowers who were looked at before: then the next step goes on, until
  * one is complete and every waiting job was looked at. */
 struct wz_plan {
 	const struct wz_mem *mem;

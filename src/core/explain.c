@@ -65,7 +65,21 @@ const char *wz_reason_text(enum wz_reason r)
 	return (unsigned)r < WZ_REASON_COUNT_ ? reasons[r].text : "unknown";
 }
 
-static void look_at_nodes(struct wz_core *c, const struct wz_set *set, struct wz_explanation *x, bool *ret_possible)
+/* What a task would take there may be more than it takes at least: devices that are derived from the model, a model that is
+ * counted for itself. */
+static enum wz_reason quota_at(const struct wz_core *c, uint32_t slot, const struct wz_shape *s, uint32_t node)
+{
+	struct wz_charge k;
+	struct wz_blocker b;
+
+	if (c->queues.n == 0 || c->jobs.job[slot].account == WZ_ID_NONE)
+		return WZ_REASON_NONE;
+	wz_charge_on(c, slot, s, node, &k);
+	return (enum wz_reason)wz_quota_check(c, slot, &k, &b);
+}
+
+static void look_at_nodes(
+        struct wz_core *c, uint32_t slot, const struct wz_set *set, struct wz_explanation *x, bool *ret_possible)
 {
 	const struct wz_shape *s = &c->shapes.shape[set->shape];
 	struct wz_policy_ctx ctx = wz_ctx(c, NULL);
@@ -87,6 +101,8 @@ static void look_at_nodes(struct wz_core *c, const struct wz_set *set, struct wz
 			why = WZ_REASON_POLICY;
 		else if (asks)
 			why = wz_between_at(&asked, i, &preference);
+		if (why == WZ_REASON_NONE)
+			why = quota_at(c, slot, s, i);
 		/* What the node lacks even when idle says more than that it is busy. */
 		idle = wz_fit_idle(c, s, i);
 		if (why > WZ_REASON_MEM_CAPACITY && idle != WZ_REASON_NONE &&
@@ -174,6 +190,7 @@ int wz_core_explain(struct wz_core *c, uint64_t job, struct wz_explanation *ret,
 	struct wz_set one;
 	uint32_t n_sets;
 	bool possible = false;
+	enum wz_reason denied = WZ_REASON_NONE; /* by a rule, to the gang as a whole */
 	int r;
 
 	if (slot == WZ_ID_NONE)
@@ -189,15 +206,23 @@ int wz_core_explain(struct wz_core *c, uint64_t job, struct wz_explanation *ret,
 		memset(x.blocked, 0, sizeof(x.blocked));
 		x.nodes = 0;
 		possible = false;
-		look_at_nodes(c, &set[i], &x, &possible);
+		look_at_nodes(c, slot, &set[i], &x, &possible);
 		if (!x.blocked[WZ_REASON_NONE])
 			break;
 	}
 	x.never = !possible;
 	x.tasks_needed = j->tasks_min;
 	x.tasks_fit = x.blocked[WZ_REASON_NONE] ? 1 : 0;
-	if (r == 0 && j->tasks_max > 1 && x.tasks_fit)
-		r = try_gang(c, slot, &x);
+	if (r == 0 && j->tasks_max > 1 && x.tasks_fit) {
+		if (c->queues.n || c->reservations.n) { /* quota and promises hold for all of it together */
+			r = wz_gate_begin(c, false);
+			wz_gate_job(c, slot);
+		}
+		if (r == 0)
+			r = try_gang(c, slot, &x);
+		if (c->queues.n && x.tasks_fit < j->tasks_min)
+			denied = (enum wz_reason)c->gate.denied.reason;
+	}
 	wz_ledger_end(c);
 	if (r < 0)
 		return wz_err_set(err, r, "OutOfMemory", WZ_STR("no memory to explain"));
@@ -213,6 +238,8 @@ int wz_core_explain(struct wz_core *c, uint64_t job, struct wz_explanation *ret,
 	else if (x.tasks_fit >= x.tasks_needed)
 		x.main = c->order.cls[j->class_id].reason == WZ_REASON_RESERVED ? WZ_REASON_RESERVED
 		                                                                : WZ_REASON_NONE;
+	else if (denied)
+		x.main = denied;
 	else if (wz_holds_of(c, slot))
 		x.main = WZ_REASON_MAKING_ROOM;
 	else if (x.place[0])

@@ -169,6 +169,7 @@ void wz_hold_add(struct wz_core *c, uint64_t id, uint32_t slot, uint32_t task, c
 	c->holds.n++;
 	wz_hold_account(c, p, -1);
 	c->sum += wz_hold_hash(c, h);
+	c->changes++;
 	wz_index_changed(c, p->node.v);
 }
 
@@ -180,6 +181,7 @@ void wz_hold_drop(struct wz_core *c, uint32_t at)
 	wz_hold_account(c, &h.place, 1);
 	c->sum -= wz_hold_hash(c, &h);
 	c->holds.n--;
+	c->changes++;
 	memmove(&c->holds.h[at], &c->holds.h[at + 1], (c->holds.n - at) * sizeof(h));
 	wz_flight_drop(c, h.id);
 	if (c->model.node[h.place.node.v].over)

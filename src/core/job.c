@@ -273,6 +273,7 @@ void wz_task_rehash(struct wz_core *c, uint32_t task)
 	c->sum -= t->hash;
 	t->hash = wz_task_hash(c, task);
 	c->sum += t->hash;
+	c->changes++; /* it runs, is stopped, or has a checkpoint */
 	if (running != t->counted_running) {
 		struct wz_between *b = &c->between;
 		b->labelset[b->asked[wz_task_between(c, task)].labels].running += running ? 1 : UINT64_MAX;

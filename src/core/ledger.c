@@ -75,7 +75,11 @@ static void log_undo(struct wz_core *c, uint32_t task, bool took, const struct w
 	if (!c->ledger.open)
 		return;
 	wz_check(c->ledger.n_undo < c->ledger.undo_cap);
-	c->ledger.undo[c->ledger.n_undo++] = (struct wz_undo){.task = task, .took = took, .place = *p};
+	c->ledger.undo[c->ledger.n_undo++] = (struct wz_undo){.task = task,
+	        .took = took,
+	        .place = *p,
+	        .next = c->jobs.task[task].next,
+	        .prev = c->jobs.task[task].prev};
 }
 
 static void lift(struct wz_core *c, uint32_t hold, bool up)
@@ -108,6 +112,7 @@ void wz_ledger_take(struct wz_core *c, uint32_t task, const struct wz_place *p)
 	t->dev_mem = p->dev_mem;
 	account(c, t, -1);
 	link_task(c, task);
+	c->changes += !c->ledger.trial;
 	if (c->between.n_tallies)
 		wz_between_count(c, task, 1);
 	wz_index_changed(c, p->node.v);
@@ -163,6 +168,7 @@ void wz_ledger_give(struct wz_core *c, uint32_t task)
 		wz_between_count(c, task, -1);
 	account(c, t, 1);
 	unlink_task(c, task);
+	c->changes += !c->ledger.trial;
 	t->node = WZ_ID_NONE;
 	t->devices = 0;
 	if (c->model.node[p.node.v].over)
@@ -205,6 +211,25 @@ uint32_t wz_ledger_mark(const struct wz_core *c)
 	return c->ledger.n_undo;
 }
 
+/* The task is back at its place, also in the node's list, whose order is state. */
+static void retake(struct wz_core *c, const struct wz_undo *u)
+{
+	struct wz_task *all = c->jobs.task;
+
+	wz_ledger_take(c, u->task, &u->place);
+	if (!c->model.node[u->place.node.v].over) /* leaving may have ended what facts had brought about */
+		wz_ledger_observe(c, u->place.node.v);
+	if (u->prev == WZ_ID_NONE)
+		return;
+	unlink_task(c, u->task);
+	c->jobs.live_tasks++;
+	all[u->task].prev = u->prev;
+	all[u->task].next = u->next;
+	all[u->prev].next = u->task;
+	if (u->next != WZ_ID_NONE)
+		all[u->next].prev = u->task;
+}
+
 void wz_ledger_rollback(struct wz_core *c, uint32_t mark)
 {
 	wz_check(c->ledger.open);
@@ -216,7 +241,7 @@ void wz_ledger_rollback(struct wz_core *c, uint32_t mark)
 		else if (u->took)
 			wz_ledger_give(c, u->task);
 		else
-			wz_ledger_take(c, u->task, &u->place);
+			retake(c, u);
 	}
 	c->ledger.open = true;
 }

@@ -16,6 +16,14 @@ enum wz_param {
 	WZ_PARAM_LAUNCH_FAILURES_MAX,   /* in a row; then the job ends. 0: no limit */
 	WZ_PARAM_PREEMPT_MARGIN_US,     /* what a PREEMPT has beyond the grace of the contract */
 	WZ_PARAM_FREEZE_TIMEOUT_US,     /* deadline of SUSPEND, RESUME */
+	WZ_PARAM_REPACK_PER_HOUR,       /* moves that repacking may make an hour; 0: only when asked */
+	WZ_PARAM_REPACK_INTERVAL_US,    /* between two searches */
+	WZ_PARAM_REPACK_HORIZON_US,     /* how long room that is gained counts */
+	WZ_PARAM_REPACK_RESTART_US,     /* what stopping and starting a task costs */
+	WZ_PARAM_REPACK_WORK,           /* nodes and tasks that a search looks at */
+	WZ_PARAM_REPACK_DEPTH,          /* moves that make room for moves */
+	WZ_PARAM_REPACK_GAIN,           /* of an exchange, least, millionths of a device a move; 0: no exchanges */
+	WZ_PARAM_REPACK_VACATE,         /* 1: empty cordoned nodes and degraded devices */
 	WZ_PARAM_COUNT_
 };
 struct wz_param_row { const char *name; int64_t usual, min, max; };

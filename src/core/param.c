@@ -14,6 +14,14 @@ const struct wz_param_row wz_params[WZ_PARAM_COUNT_] = {
         [WZ_PARAM_LAUNCH_FAILURES_MAX] = {"launch-failures-max", 10, 0, UINT32_MAX},
         [WZ_PARAM_PREEMPT_MARGIN_US] = {"preempt-margin-us", 30 * SECOND_US, SECOND_US, WEEK_US},
         [WZ_PARAM_FREEZE_TIMEOUT_US] = {"freeze-timeout-us", 30 * SECOND_US, SECOND_US, WEEK_US},
+        [WZ_PARAM_REPACK_PER_HOUR] = {"repack-moves-per-hour", 0, 0, 1000000},
+        [WZ_PARAM_REPACK_INTERVAL_US] = {"repack-interval-us", 10 * SECOND_US, 0, WEEK_US},
+        [WZ_PARAM_REPACK_HORIZON_US] = {"repack-horizon-us", 1800 * SECOND_US, 0, 52 * WEEK_US},
+        [WZ_PARAM_REPACK_RESTART_US] = {"repack-restart-us", 60 * SECOND_US, 0, WEEK_US},
+        [WZ_PARAM_REPACK_WORK] = {"repack-work", 500000, 1, 100000000},
+        [WZ_PARAM_REPACK_DEPTH] = {"repack-depth", 2, 1, 6},
+        [WZ_PARAM_REPACK_GAIN] = {"repack-gain-ppm", 100, 0, 1000000},
+        [WZ_PARAM_REPACK_VACATE] = {"repack-vacate", 1, 0, 1},
 };
 
 uint64_t wz_param_hash(uint32_t param, int64_t value)

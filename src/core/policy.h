@@ -88,6 +88,8 @@ struct wz_policy {
 	void (*normalise)(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
 	                  int64_t *score, uint32_t n);
 	int64_t (*order_weight)(const void *state, const struct wz_shape *shape);
+	/* What `free` milli of one device are expected to sell in the end, Q16 of a device; NULL: all of it. */
+	int64_t (*worth)(const void *state, int32_t free);
 	/* Returns the devices as a mask of exactly need.count bits. Default: wz_choose_tightest. */
 	uint64_t (*choose)(const void *state, const struct wz_policy_ctx *ctx, const struct wz_shape *shape,
 	                   const struct wz_view *v);

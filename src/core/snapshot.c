@@ -21,8 +21,8 @@
 
 #define MAGIC "WZCORE"
 /* 2: queues and reservations; 3: hard slices of cards; 4: parameters, holds, pauses after failed launches, suspension, the work
- * of tasks; 5: constraints, labels, budgets, sets, another number of tasks */
-#define VERSION 5u
+ * of tasks; 5: constraints, labels, budgets, sets, another number of tasks; 6: repacking */
+#define VERSION 6u
 #define BYTE_ORDER_MARK 0x01020304u /* of the policy state, which is opaque */
 
 struct io {
@@ -828,6 +828,23 @@ static void write_recuts(struct io *x, const struct wz_core *c)
 	}
 }
 
+static void io_repack(struct io *x, struct wz_repack_state *s)
+{
+	io_u64(x, &s->filled_us);
+	io_u64(x, &s->next_us);
+	io_u64(x, &s->budget);
+	io_u64(x, &s->asked_until_us);
+	io_u32(x, &s->asked);
+	io_bool(x, &s->go);
+}
+
+static void write_repack(struct io *x, const struct wz_core *c)
+{
+	struct wz_repack_state s = c->repack;
+
+	io_repack(x, &s);
+}
+
 static void write_params(struct io *x, const struct wz_core *c)
 {
 	uint32_t n = 0;
@@ -960,6 +977,7 @@ int wz_core_export(const struct wz_core *c, struct wz_buf *b, struct wz_err *err
 	write_tasks(&x, c, slot + c->jobs.n);
 	write_holds(&x, c, slot + c->jobs.n);
 	write_recuts(&x, c);
+	write_repack(&x, c);
 	io_str(&x, &policy);
 	io_u64(&x, &rules);
 	memcpy(&mark, &order, sizeof(order)); /* tells the byte order and no more */
@@ -1825,6 +1843,8 @@ static void read_all(struct import *m, const struct wz_core_options *o)
 		read_jobs(m);
 	if (ok(m) && m->x.version >= 3)
 		read_recuts(m);
+	if (ok(m) && m->x.version >= 6)
+		io_repack(&m->x, &c->repack);
 	if (ok(m))
 		read_policy(m, o);
 	c->facts_changed = h.facts_changed;

@@ -221,10 +221,13 @@ static uint64_t middle(const struct wz_whatif_start *s)
 	                                                          : s->latest_us;
 }
 
-static int by_job(const void *pa, const void *pb)
+/* Rows are few: those that were planned. */
+static void insert(struct wz_whatif *w, struct wz_whatif_row row)
 {
-	const struct wz_whatif_row *a = pa, *b = pb;
-	return a->job < b->job ? -1 : a->job > b->job;
+	uint32_t at = w->n++;
+	for (; at && w->row[at - 1].job > row.job; at--)
+		w->row[at] = w->row[at - 1];
+	w->row[at] = row;
 }
 
 static int compare(struct wz_core *now, struct wz_core *then, struct wz_whatif *ret)
@@ -236,18 +239,15 @@ static int compare(struct wz_core *now, struct wz_core *then, struct wz_whatif *
 			continue;
 		if (wz_grow(ret->mem, &ret->row, &ret->cap, ret->n + 1, sizeof *ret->row) < 0)
 			return -ENOMEM;
-		struct wz_whatif_row *row = &ret->row[ret->n];
-		*row = (struct wz_whatif_row){j.job, start_of(now, j.job), start_of(then, j.job)};
-		if (!row->now.known && !row->then.known)
+		struct wz_whatif_row row = {j.job, start_of(now, j.job), start_of(then, j.job)};
+		if (!row.now.known && !row.then.known)
 			continue; /* beyond those that are planned */
-		ret->n++;
-		uint64_t a = middle(&row->now), b = middle(&row->then);
-		ret->gone += !row->then.known;
-		ret->earlier += row->then.known && b < a;
-		ret->later += row->then.known && b > a;
+		uint64_t a = middle(&row.now), b = middle(&row.then);
+		ret->gone += !row.then.known;
+		ret->earlier += row.then.known && b < a;
+		ret->later += row.then.known && b > a;
+		insert(ret, row);
 	}
-	if (ret->n)
-		qsort(ret->row, ret->n, sizeof *ret->row, by_job);
 	return 0;
 }
 

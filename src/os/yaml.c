@@ -148,7 +148,30 @@ static int parser_error(const yaml_parser_t *p, const char *name, struct wz_err 
 	return fail_at(name, p->problem_mark.line + 1, p->problem_mark.column + 1, err, "BadYaml", parts, 3);
 }
 
-static int load(yaml_parser_t *p, struct wz_yaml *y, struct wz_err *err)
+static int load_nth(yaml_parser_t *p, struct wz_yaml *y, unsigned which, struct wz_err *err)
+{
+	for (unsigned i = 0;; i++) {
+		if (!yaml_parser_load(p, &y->doc))
+			return parser_error(p, y->name, err);
+		bool end = !yaml_document_get_root_node(&y->doc);
+		if (end && i)
+			break;
+		if (i == which) {
+			int rc = check(y, err);
+			if (rc < 0)
+				yaml_document_delete(&y->doc);
+			return rc;
+		}
+		if (end)
+			break;
+		yaml_document_delete(&y->doc);
+	}
+	yaml_document_delete(&y->doc);
+	return wz_err_set(err, -ENOENT, "NoDocument", wz_str(y->name), WZ_STR(": there are not so many documents"));
+}
+
+/* The one document there is. */
+static int load_only(yaml_parser_t *p, struct wz_yaml *y, struct wz_err *err)
 {
 	yaml_document_t second;
 	if (!yaml_parser_load(p, &y->doc))
@@ -170,7 +193,9 @@ static int load(yaml_parser_t *p, struct wz_yaml *y, struct wz_err *err)
 	return rc;
 }
 
-int wz_yaml_load(struct wz_str text, const char *name, struct wz_yaml **ret, struct wz_err *err)
+#define ONLY UINT32_MAX
+
+static int load(struct wz_str text, const char *name, unsigned which, struct wz_yaml **ret, struct wz_err *err)
 {
 	yaml_parser_t p;
 	struct wz_yaml *y = calloc(1, sizeof *y);
@@ -180,7 +205,7 @@ int wz_yaml_load(struct wz_str text, const char *name, struct wz_yaml **ret, str
 	}
 	y->name = name;
 	yaml_parser_set_input_string(&p, (const unsigned char *)(text.ptr ? text.ptr : ""), text.len);
-	int rc = load(&p, y, err);
+	int rc = which == ONLY ? load_only(&p, y, err) : load_nth(&p, y, which, err);
 	yaml_parser_delete(&p);
 	if (rc < 0) {
 		free(y);
@@ -188,6 +213,16 @@ int wz_yaml_load(struct wz_str text, const char *name, struct wz_yaml **ret, str
 	}
 	*ret = y;
 	return 0;
+}
+
+int wz_yaml_load(struct wz_str text, const char *name, struct wz_yaml **ret, struct wz_err *err)
+{
+	return load(text, name, ONLY, ret, err);
+}
+
+int wz_yaml_load_nth(struct wz_str text, const char *name, unsigned which, struct wz_yaml **ret, struct wz_err *err)
+{
+	return load(text, name, which, ret, err);
 }
 
 void wz_yaml_free(struct wz_yaml *y)

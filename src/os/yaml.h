@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One YAML document in memory, with line and column of each value, read with libyaml. What is refused: several
- * documents, keys that are no plain text, a key twice in one map, nesting deeper than WZ_YAML_DEPTH_MAX, more than
+/* A YAML document in memory, with line and column of each value, read with libyaml. What is refused: keys that are no plain text, a key twice in one map, nesting deeper than WZ_YAML_DEPTH_MAX, more than
  * WZ_YAML_NODES_MAX values, binary zeros. Aliases share their value; a value that contains itself is refused as too deep.
  *
  * Every error text begins with "NAME:LINE:COLUMN: ". Thread rule: as its memory. */
@@ -21,6 +20,8 @@ struct wz_yaml; /* the document */
 
 /* `name` is for error texts and is borrowed. 0; -EINVAL "BadYaml"; -E2BIG "TooLarge"; -ENOMEM. */
 int wz_yaml_load(struct wz_str text, const char *name, struct wz_yaml **ret, struct wz_err *err);
+/* Document number `which` (from 0) of several, each after a line `---`. -ENOENT "NoDocument": there are not so many. O(text). */
+int wz_yaml_load_nth(struct wz_str text, const char *name, unsigned which, struct wz_yaml **ret, struct wz_err *err);
 void wz_yaml_free(struct wz_yaml *y); /* accepts NULL */
 
 wz_yaml_id wz_yaml_root(const struct wz_yaml *y); /* none for an empty document */

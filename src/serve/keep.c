@@ -100,6 +100,7 @@ static void end_pass(struct serve *s)
 	        c->keep_audit_us && k->now_us > c->keep_audit_us ? (uint64_t)(k->now_us - c->keep_audit_us) : 0;
 	if ((jobs || audit) && wz_store_retain(s->store, jobs, audit, &err) < 0)
 		serve_log("retention", err.text);
+	snapshot_retain(s);
 	if (k->dropped) {
 		(void)snprintf(text, sizeof text, "logs of %llu jobs, %llu MiB", (unsigned long long)k->dropped,
 		        (unsigned long long)(k->freed >> 20));

@@ -360,6 +360,11 @@ static void task_ended(struct serve *s, uint64_t job, uint32_t task, uint32_t at
 	e.u.task.task = task;
 	e.u.task.attempt = attempt;
 	e.u.task.end = end;
+	/* Only how the attempt itself ended counts, and not what we stopped for another reason. */
+	if (requeue)
+		requeue = book_may_requeue(s, job);
+	else if (info.state != WZ_JOB_ENDING)
+		requeue = book_retry(s, job, end, code, signo);
 	e.u.task.requeue = requeue;
 	if (serve_apply_job(s, job, end, &e, &err) < 0) {
 		serve_log("ended", err.text);
@@ -436,9 +441,11 @@ static void end_on_failed(struct serve *s, uint32_t node)
 		if (m->dev[m->node[node].first_dev + i].health == WZ_HEALTH_FAILED)
 			failed |= 1ULL << i;
 	for (uint32_t i = 0; failed && (rc = wz_core_job_at(s->core, i, &j)) != -ENOENT; i++)
-		for (uint32_t t = 0; rc == 0 && j.tasks_placed && j.state != WZ_JOB_ENDING && t < j.task_numbers; t++)
+		for (uint32_t t = 0; rc == 0 && j.tasks_placed && j.state != WZ_JOB_ENDING && t < j.task_numbers;
+		        t++)
 			if (wz_core_task(s->core, j.job, t, &p) == 0 && p.node.v == node && p.devices & failed)
-				link_stop(s, j.job, t, wz_core_task_attempt(s->core, j.job, t), 0, end_word(WZ_END_DEVICE_LOST), LOST_GRACE_MS);
+				link_stop(s, j.job, t, wz_core_task_attempt(s->core, j.job, t), 0,
+				        end_word(WZ_END_DEVICE_LOST), LOST_GRACE_MS);
 }
 
 /* All that is alive was told. What was decided and not answered is enacted again (each is idempotent); what should run is

@@ -296,8 +296,7 @@ struct telling {
 static int tell_row(void *ctx, const struct wz_job_row *r)
 {
 	struct telling *x = ctx;
-	struct wz_json_doc doc;
-	struct wz_json_fault fault;
+	struct wz_json_doc doc = {NULL};
 	struct wz_api_submit spec = {0};
 	struct wz_arena a;
 	bool ended = r->state == WZ_ROW_ENDED;
@@ -311,9 +310,7 @@ static int tell_row(void *ctx, const struct wz_job_row *r)
 	if (!what)
 		return 1;
 	wz_arena_init(&a, x->s->mem, 4096);
-	bool parsed = wz_json_parse(r->spec, &doc, &fault) == 0;
-	if (parsed)
-		(void)wz_json_read(&doc, &wz_type_submit, &spec, &a, &fault);
+	(void)spec_load(x->s, r, &a, &doc, &spec, NULL);
 	struct wz_notice_job j = {.job = (uint64_t)r->job,
 	        .what = what,
 	        .name = r->name,
@@ -326,8 +323,7 @@ static int tell_row(void *ctx, const struct wz_job_row *r)
 	        .exit_signal = r->signal,
 	        .time_us = serve_now_us(x->s)};
 	wz_notify_job(x->s->notify, x->s->conf, &j);
-	if (parsed)
-		wz_json_release(&doc);
+	wz_json_release(&doc);
 	wz_arena_release(&a);
 	return 1;
 }

@@ -355,8 +355,8 @@ static void on_gone(struct wz_api_call *c)
 static int keep_row(void *ctx, const struct wz_job_row *r)
 {
 	struct reading *x = ctx;
-	const struct wz_str *from[] = {&r->name, &r->user, &r->spec};
-	struct wz_str *to[] = {&x->row.name, &x->row.user, &x->row.spec};
+	const struct wz_str *from[] = {&r->name, &r->user, &r->spec, &r->template};
+	struct wz_str *to[] = {&x->row.name, &x->row.user, &x->row.spec, &x->row.template};
 	x->row = *r;
 	for (unsigned i = 0; i < WZ_ARRAY_LEN(to); i++) {
 		char *p = wz_arena_alloc(&x->arena, from[i]->len + 1);
@@ -371,17 +371,12 @@ static int prepare(struct reading *x, const struct wz_api_job_logs *rq, struct w
 {
 	struct serve *s = x->s;
 	struct wz_job_query q = {.job = rq->id};
-	struct wz_json_fault fault = {.field = ""};
 	int rc = wz_store_jobs(s->store, &q, keep_row, x, err);
 	if (rc < 0)
 		return rc;
-	rc = wz_json_parse(x->row.spec, &x->doc, &fault);
-	if (rc == 0)
-		rc = wz_json_read(&x->doc, &wz_type_submit, &x->spec, &x->arena, &fault);
-	if (rc < 0) {
-		*err = fault.err;
+	rc = spec_load(s, &x->row, &x->arena, &x->doc, &x->spec, err);
+	if (rc < 0)
 		return rc;
-	}
 	if (x->errors && !x->spec.stderr_path.len)
 		return wz_err_set(
 		        err, -EOPNOTSUPP, "NotSupported", WZ_STR("output and errors of this job go to one log"));

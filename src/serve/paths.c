@@ -69,6 +69,25 @@ struct expanding {
 	struct wz_arena *arena;
 };
 
+/* The %-word at *i, with zeros before it to a width: %4j. *i is then at its last character. */
+static bool add_padded(struct wz_buf *b, struct wz_str pattern, size_t *i, const struct expanding *x)
+{
+	char word[256];
+	struct wz_buf one;
+	size_t width = 0, at = *i + 1;
+	for (; at < pattern.len && pattern.ptr[at] >= '0' && pattern.ptr[at] <= '9' && width < 20; at++)
+		width = width * 10 + (size_t)(pattern.ptr[at] - '0');
+	wz_buf_init_fixed(&one, word, sizeof word);
+	if (at >= pattern.len || width > 20 ||
+	        !add_word(&one, pattern.ptr[at], x->row, x->task, x->attempt, x->node) || one.status < 0)
+		return false;
+	for (size_t k = one.len; k < width; k++)
+		wz_buf_addc(b, '0');
+	wz_buf_add(b, wz_buf_str(&one));
+	*i = at;
+	return true;
+}
+
 static int expand(const struct expanding *x, struct wz_str pattern, struct wz_str *ret, struct wz_err *err)
 {
 	char *text = wz_arena_alloc(x->arena, PATTERN_PATH_MAX + 1);
@@ -83,8 +102,7 @@ static int expand(const struct expanding *x, struct wz_str pattern, struct wz_st
 	for (size_t i = 0; i < pattern.len; i++) {
 		if (pattern.ptr[i] != '%')
 			wz_buf_addc(&b, pattern.ptr[i]);
-		else if (i + 1 == pattern.len ||
-		         !add_word(&b, pattern.ptr[++i], x->row, x->task, x->attempt, x->node))
+		else if (!add_padded(&b, pattern, &i, x))
 			return wz_err_set(err, -EINVAL, "BadField",
 			        WZ_STR("the words in the path of a log are %j %A %a %x %u %N %r %t and %%"));
 	}

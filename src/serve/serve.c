@@ -49,6 +49,8 @@ static bool ready(void *ctx, struct wz_buf *why)
 }
 
 static const struct wz_api_backend backend = {.job_submit = op_job_submit,
+        .job_edit = op_job_edit,
+        .snapshot_put = op_snapshot_put,
         .job_list = op_job_list,
         .job_get = op_job_get,
         .job_cancel = op_job_cancel,
@@ -153,6 +155,8 @@ static int arm(struct serve *s, struct wz_err *err)
 	int rc = wz_timer_init(&s->step_timer, s->loop, serve_step, s);
 	if (rc == 0)
 		rc = wz_timer_init(&s->deadline_timer, s->loop, serve_deadline, s);
+	if (rc == 0)
+		rc = wz_timer_init(&s->book_timer, s->loop, book_timer, s);
 	if (rc == 0)
 		rc = wz_timer_init(&s->agent_timer, s->loop, link_retry, s);
 	if (rc == 0)
@@ -270,6 +274,9 @@ static void tear_down(struct serve *s)
 	wz_timer_release(&s->step_timer);
 	wz_timer_release(&s->deadline_timer);
 	wz_timer_release(&s->agent_timer);
+	wz_timer_release(&s->book_timer);
+	book_release(s);
+	wz_map_release(&s->touched_at);
 	wz_timer_release(&s->patience_timer);
 	wz_timer_release(&s->sample_timer);
 	wz_sigwatch_release(&s->term);
@@ -297,6 +304,8 @@ int wz_serve_run(const struct wz_serve_options *o, struct wz_err *err)
 	struct wz_api_config cfg;
 	s.sock.fd = s.sock.lock_fd = s.auditlog.fd = -1;
 	wz_batch_init(&s.batch, s.mem);
+	wz_map_init(&s.touched_at, s.mem);
+	book_init(&s);
 	wz_plan_init(&s.plan, s.mem);
 	wz_buf_init(&s.in, s.mem, WZ_WIRE_LINE_MAX + 65536);
 	wz_buf_init(&s.out, s.mem, (size_t)256 << 20);
@@ -306,6 +315,8 @@ int wz_serve_run(const struct wz_serve_options *o, struct wz_err *err)
 		rc = open_store(&s, err);
 	if (rc == 0)
 		rc = arm(&s, err);
+	if (rc == 0)
+		rc = book_load(&s, err);
 	if (rc == 0)
 		rc = begin_care(&s, err);
 	if (rc == 0)

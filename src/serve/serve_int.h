@@ -9,8 +9,10 @@
 #include "agent/wire.h"
 #include "api/api.h"
 #include "base/map.h"
+#include "jobspec/params.h"
 #include "os/loop.h"
 #include "os/sock.h"
+#include "serve/book.h"
 #include "serve/auditlog.h"
 #include "serve/config.h"
 #include "serve/notify.h"
@@ -26,6 +28,7 @@ struct touched {
 	bool exited; /* exit_code and exit_signal are news */
 	bool started; /* a task of it was seen alive */
 	int64_t exit_code, exit_signal, started_us;
+	const char *word; /* how it ended, where `end` does not say it all; NULL */
 	const char *what; /* for the events stream: "submitted", "started", ... */
 	char text[160]; /* how it ended, for people; "" */
 };
@@ -35,6 +38,8 @@ struct answer {
 	struct wz_api_call *call;
 	uint64_t job; /* of a submit: its number; 0: a plain "done" */
 	bool repeated; /* of a submit: its key was known */
+	bool show; /* of an edit: the job itself */
+	uint32_t count; /* of a submit: jobs made */
 };
 struct ack {
 	int64_t id;
@@ -109,8 +114,12 @@ struct serve {
 	struct turn *turn;
 	struct touched *touched;
 	uint32_t n_touched, touched_cap;
+	struct wz_map touched_at; /* job -> touched */
+	struct book book;
+	struct wz_timer book_timer;
 	bool armed; /* the step's timer is set */
 	uint64_t last_job, seq;
+	int64_t starts_us; /* when starts were planned last; 0: never */
 	int64_t wall_us, mono_us; /* the two clocks at the start */
 	struct wz_timer step_timer, deadline_timer, agent_timer, patience_timer;
 	struct wz_watch store_watch;
@@ -167,6 +176,8 @@ struct touched *serve_touch(struct serve *s, uint64_t job); /* NULL: out of memo
 /* As serve_apply, for an event about a job: what becomes of the job is noted. `end` is how it ends if this ends it. */
 int serve_apply_job(struct serve *s, uint64_t job, uint32_t end, struct wz_event *e, struct wz_err *err);
 void serve_answer(struct serve *s, struct wz_api_call *call, uint64_t job, bool repeated); /* when what was applied is durable */
+void serve_answer_submit(struct serve *s, struct wz_api_call *call, uint64_t first, uint32_t count, bool repeated);
+void serve_answer_job(struct serve *s, struct wz_api_call *call, uint64_t job);
 void serve_ack(struct serve *s, int64_t id);
 void serve_soon(struct serve *s); /* a step follows */
 void serve_step(void *ctx);
@@ -260,6 +271,29 @@ void op_reservation_list(void *ctx, struct wz_api_call *c, const struct wz_api_n
 void op_reservation_set(void *ctx, struct wz_api_call *c, const struct wz_api_reservation_set *rq);
 void op_reservation_remove(void *ctx, struct wz_api_call *c, const struct wz_api_name_ref *rq);
 
+/* load.c, submit.c, task.c, secret.c, snapshot.c, dryrun.c, edit.c */
+uint8_t book_on_fail_parse(struct wz_str word); /* enum book_on_fail */
+void book_undo(struct serve *s, uint64_t first, uint32_t n, uint32_t order); /* of a submit that failed half-way */
+void book_touch(struct serve *s, uint64_t job); /* the core is brought in line with what it waits for */
+/* What was asked for a job: its own spec, or the one of its array. The document holds the strings. */
+int spec_load(struct serve *s, const struct wz_job_row *r, struct wz_arena *a, struct wz_json_doc *doc,
+        struct wz_api_submit *ret, struct wz_err *err);
+int task_fill(struct serve *s, struct wz_arena *a, const struct wz_job_row *row, const struct wz_api_submit *spec,
+        struct wz_wire_start *w, struct wz_err *err);
+/* Seals and writes; ret_id names the file. "NAME=VALUE" views of the arena come back. */
+int secret_keep(struct serve *s, const struct wz_pairs *p, char ret_id[SECRET_ID], struct wz_err *err);
+int secret_open(struct serve *s, struct wz_str id, struct wz_arena *a, struct wz_str **ret, uint32_t *ret_n,
+        struct wz_err *err);
+void secret_drop(struct serve *s, const char *id);
+void secret_sweep(struct serve *s); /* files that no open job names */
+void snapshot_path(const struct serve *s, int64_t uid, struct wz_str id, char to[4096]);
+int snapshot_check(struct serve *s, int64_t uid, struct wz_str id, struct wz_err *err); /* -ENOENT "NoSuchSnapshot" */
+void snapshot_retain(struct serve *s);
+void whatif_submit(struct serve *s, struct wz_api_call *c, const struct wz_api_submit *rq, const struct wz_profile *p,
+        uint32_t count);
+void op_snapshot_put(void *ctx, struct wz_api_call *c, const struct wz_api_snapshot_put *rq);
+void op_job_edit(void *ctx, struct wz_api_call *c, const struct wz_api_job_edit *rq);
+
 /* jobs.c, show.c, logs.c */
 void op_job_submit(void *ctx, struct wz_api_call *c, const struct wz_api_submit *rq);
 void op_job_cancel(void *ctx, struct wz_api_call *c, const struct wz_api_job_cancel *rq);
@@ -286,6 +320,14 @@ void op_board(void *ctx, struct wz_api_call *c, const struct wz_api_board_query 
 void serve_past_end(struct serve *s);
 void op_info(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);
 int op_job_owner(void *ctx, uint64_t job, struct wz_str *ret_name, int64_t *ret_uid);
+struct shown_text { /* what a job's views point into, beside the row */
+	char why[512];
+	struct wz_str params[WZ_SWEEP_AXES_MAX], after[256];
+};
+/* Fills what a row says; views are of the row and of *t. */
+void job_of_row(struct serve *s, const struct wz_job_row *r, struct wz_api_job *j, struct shown_text *t);
+int32_t state_now(struct serve *s, const struct wz_job_row *r); /* as the core sees it: a row does not say that it is frozen */
+struct wz_str show_keep(struct wz_arena *a, struct wz_str v); /* a copy; empty when there is no memory */
 int32_t state_of_end(int64_t end);
 struct wz_nums devices_of(struct wz_arena *a, struct wz_str text); /* "0,3" */
 int32_t api_state(const struct wz_job_row *r); /* enum wz_api_state */

@@ -57,6 +57,10 @@ static int on_row(void *ctx, const struct wz_job_row *r)
 	x->row.spec = keep(x, r->spec);
 	x->row.env = keep(x, r->env);
 	x->row.script = keep(x, r->script);
+	x->row.template = keep(x, r->template);
+	x->row.params = keep(x, r->params);
+	x->row.secrets = keep(x, r->secrets);
+	x->row.snapshot = keep(x, r->snapshot);
 	x->found = true;
 	return 0;
 }
@@ -64,14 +68,11 @@ static int on_row(void *ctx, const struct wz_job_row *r)
 static int load(struct starting *x, struct wz_err *err)
 {
 	struct wz_job_query q = {.job = x->e->job};
-	struct wz_json_fault fault = {0};
 	int rc = wz_store_jobs(x->s->store, &q, on_row, x, err);
 	if (rc == 0 && !x->found)
 		rc = wz_err_set(err, -ENOENT, "NoSuchJob", WZ_STR("the store has no such job"));
-	if (rc == 0 && (rc = wz_json_parse(x->row.spec, &x->doc, &fault)) == 0)
-		rc = wz_json_read(&x->doc, &wz_type_submit, &x->spec, &x->arena, &fault);
-	if (rc < 0 && fault.err.reason)
-		*err = fault.err;
+	if (rc == 0)
+		rc = spec_load(x->s, &x->row, &x->arena, &x->doc, &x->spec, err);
 	if (rc == 0 && x->row.env.len)
 		rc = wz_store_blob(x->s->store, x->row.env, &x->env, err);
 	if (rc == 0 && x->row.script.len)
@@ -271,7 +272,7 @@ static int make(struct starting *x, const struct wz_job_info *info, struct wz_er
 	if (put_env(x) < 0 || put_argv(x) < 0 || put_user(x) < 0 || put_devices(x) < 0 || put_gang(x, info) < 0)
 		return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("out of memory"));
 	put_contract(x);
-	return 0;
+	return task_fill(x->s, &x->arena, &x->row, &x->spec, w, err);
 }
 
 void start_task(struct serve *s, const struct wz_effect *e)

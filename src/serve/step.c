@@ -92,10 +92,11 @@ int serve_apply(struct serve *s, struct wz_event *e, struct wz_err *err)
 
 struct touched *serve_touch(struct serve *s, uint64_t job)
 {
-	for (uint32_t i = s->n_touched; i-- > 0;)
-		if (s->touched[i].job == job)
-			return &s->touched[i];
-	if (wz_grow(s->mem, &s->touched, &s->touched_cap, s->n_touched + 1, sizeof *s->touched) < 0) {
+	uint32_t at = wz_map_get(&s->touched_at, job);
+	if (at != WZ_NONE)
+		return &s->touched[at];
+	if (wz_grow(s->mem, &s->touched, &s->touched_cap, s->n_touched + 1, sizeof *s->touched) < 0 ||
+	        wz_map_put(&s->touched_at, job, s->n_touched) < 0) {
 		(void)out_of_memory(s);
 		return NULL;
 	}
@@ -134,8 +135,9 @@ int serve_apply_job(struct serve *s, uint64_t job, uint32_t end, struct wz_event
 	return 0;
 }
 
-void serve_answer(struct serve *s, struct wz_api_call *call, uint64_t job, bool repeated)
+static void answer(struct serve *s, struct answer a)
 {
+	struct wz_api_call *call = a.call;
 	struct turn *t = turn_of(s);
 	if (!t || wz_grow(s->mem, &t->answer, &t->answer_cap, t->n_answers + 1, sizeof *t->answer) < 0) {
 		struct wz_err err;
@@ -144,8 +146,23 @@ void serve_answer(struct serve *s, struct wz_api_call *call, uint64_t job, bool 
 		serve_fail(s, &err);
 		return;
 	}
-	t->answer[t->n_answers++] = (struct answer){call, job, repeated};
+	t->answer[t->n_answers++] = a;
 	serve_soon(s);
+}
+
+void serve_answer(struct serve *s, struct wz_api_call *call, uint64_t job, bool repeated)
+{
+	answer(s, (struct answer){.call = call, .job = job, .repeated = repeated, .count = 1});
+}
+
+void serve_answer_submit(struct serve *s, struct wz_api_call *call, uint64_t first, uint32_t count, bool repeated)
+{
+	answer(s, (struct answer){.call = call, .job = first, .repeated = repeated, .count = count});
+}
+
+void serve_answer_job(struct serve *s, struct wz_api_call *call, uint64_t job)
+{
+	answer(s, (struct answer){.call = call, .job = job, .show = true});
 }
 
 void serve_ack(struct serve *s, int64_t id)
@@ -187,9 +204,11 @@ static void durable(void *ctx, uint64_t seq, int r)
 		        WZ_STR("the daemon ends and could not write this to its journal: it did not happen"));
 	for (uint32_t i = 0; i < t->n_answers; i++) {
 		struct answer *a = &t->answer[i];
-		struct wz_api_submitted done = {.id = a->job, .count = 1, .repeated = a->repeated};
+		struct wz_api_submitted done = {.id = a->job, .count = a->count, .repeated = a->repeated};
 		if (r < 0)
 			wz_api_fail(a->call, &err);
+		else if (a->show)
+			op_job_get(s, a->call, &(struct wz_api_job_ref){.id = a->job});
 		else if (a->job)
 			wz_api_reply_submitted(a->call, &done);
 		else
@@ -207,6 +226,9 @@ static void durable(void *ctx, uint64_t seq, int r)
 		enact(s, &t->effect[i]);
 	if (r == 0 && t->n_news)
 		publish(s, t, seq);
+	for (uint32_t i = 0; i < t->n_news && r == 0; i++)
+		if (t->news[i].state >= WZ_STATE_COMPLETED)
+			book_forget(s, t->news[i].job);
 	for (uint32_t i = 0; i < t->n_news; i++)
 		logs_job_changed(s, t->news[i].job);
 	turn_free(t);
@@ -252,13 +274,36 @@ static int write_job(struct serve *s, const struct touched *t, struct wz_err *er
 		WZ_SET(JOB, &r, state, row_state(&info));
 		WZ_SET(JOB, &r, attempt, info.attempt);
 		WZ_SET(JOB, &r, priority, info.priority);
+		if (info.state == WZ_JOB_ENDING && (t->text[0] || t->word)) {
+			/* Why it is being ended is said now; the end itself will only say how. */
+			WZ_SET(JOB, &r, reason, wz_str(t->text));
+			if (t->word)
+				WZ_SET(JOB, &r, word, wz_str(t->word));
+			book_noted(s, t->job);
+		}
 	} else {
 		WZ_SET(JOB, &r, state, WZ_ROW_ENDED);
 		quota_end(s, t->job);
 		WZ_SET(JOB, &r, end, t->end);
 		WZ_SET(JOB, &r, ended_us, serve_now_us(s));
-		WZ_SET(JOB, &r, reason, wz_str(t->text));
+		if (t->text[0] || !book_is_noted(s, t->job))
+			WZ_SET(JOB, &r, reason, wz_str(t->text));
+		if (t->word)
+			WZ_SET(JOB, &r, word, wz_str(t->word));
+		book_ended(s, t->job, t->end);
 	}
+	const struct booked *b = book_find(s, t->job);
+	if (b) {
+		WZ_SET(JOB, &r, held, (b->wait & BOOK_USER) != 0);
+		if (b->retries) {
+			WZ_SET(JOB, &r, retries, b->retries);
+			WZ_SET(JOB, &r, retry_us, b->retry_us);
+		}
+		if (b->ended && book_order_of(s, b)->secrets[0])
+			WZ_SET(JOB, &r, secrets, WZ_STR(""));
+	}
+	if (t->started)
+		book_started(s, t->job, t->started_us);
 	if (t->started)
 		WZ_SET(JOB, &r, started_us, t->started_us);
 	if (t->exited) {
@@ -373,6 +418,23 @@ void serve_deadline(void *ctx)
 		set_deadline(s);
 }
 
+#define STARTS_EVERY_US 10000000
+#define STARTS_WORK (1u << 20) /* milliseconds on a machine */
+
+/* When the first waiting jobs will start: told by `wz why`, and judged by the metrics when they have. */
+static void plan_starts(struct serve *s)
+{
+	int64_t now = serve_now_us(s);
+	struct wz_core_stats c;
+	if (!s->adopted || s->stopping || (s->starts_us && now < s->starts_us + STARTS_EVERY_US))
+		return;
+	wz_core_stats(s->core, &c);
+	if (c.jobs_waiting == 0)
+		return;
+	s->starts_us = now;
+	(void)wz_core_plan_starts(s->core, &(struct wz_starts_options){.work = STARTS_WORK}, NULL);
+}
+
 void serve_step(void *ctx)
 {
 	struct serve *s = ctx;
@@ -383,9 +445,13 @@ void serve_step(void *ctx)
 		return;
 	s->armed = true; /* what decide applies asks for no step of its own */
 	if (s->adopted && !s->stopping)
+		book_settle(s);
+	if (s->adopted && !s->stopping)
 		rc = decide(s, &err);
 	for (uint32_t i = 0; rc == 0 && i < s->n_touched; i++)
 		rc = write_job(s, &s->touched[i], &err);
+	for (uint32_t i = 0; i < s->n_touched; i++)
+		(void)wz_map_del(&s->touched_at, s->touched[i].job);
 	s->n_touched = 0;
 	if (rc == 0 && (s->batch.n || s->turn))
 		rc = append(s, &err);
@@ -394,7 +460,8 @@ void serve_step(void *ctx)
 		serve_fail(s, &err);
 		return;
 	}
-	if (s->adopted && !s->stopping && !s->plan.complete)
+	if (s->adopted && !s->stopping && (!s->plan.complete || book_moved(s)))
 		serve_soon(s);
+	plan_starts(s);
 	set_deadline(s);
 }

@@ -65,6 +65,7 @@ int wz_drive_open(struct wz_drive *d, const struct wz_drive_options *o, struct w
 	wz_plan_init(&d->plan, d->mem);
 	eo.seed = o->seed;
 	d->track = o->track;
+	d->movable = o->movable;
 	d->track_draw = o->draw;
 	d->before = o->before;
 	d->before_ctx = o->before_ctx;
@@ -167,6 +168,12 @@ int wz_drive_submit(struct wz_drive *d, const struct wz_sim_task *t, uint64_t jo
 
 	e.u.submit.job = job;
 	e.u.submit.profile = wz_sim_task_profile(d->tasks, t);
+	if (d->movable) {
+		struct wz_profile p = *e.u.submit.profile;
+		p.preempt = (struct wz_preempt){.signal = "USR1", .movable = 1};
+		e.u.submit.profile = &p;
+		return wz_core_apply(d->core, &e, err);
+	}
 	return wz_core_apply(d->core, &e, err);
 }
 
@@ -196,12 +203,15 @@ int wz_drive_end(struct wz_drive *d, uint64_t job, struct wz_err *err)
 	return r;
 }
 
+/* The whole plan becomes part of the state before anything of it is enacted (spec/effects.md). */
 static int enact_plan(struct wz_drive *d, struct wz_err *err)
 {
-	for (uint32_t i = 0; i < d->plan.n; i++) {
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < d->plan.n; i++) {
 		const struct wz_effect *e = &d->plan.effect[i];
 		bool starts = e->kind == WZ_EF_START;
-		int r = starts && d->before ? d->before(d->before_ctx, e, err) : 0;
+		r = starts && d->before ? d->before(d->before_ctx, e, err) : 0;
 		if (r < 0)
 			return r;
 		if (starts)
@@ -209,12 +219,10 @@ static int enact_plan(struct wz_drive *d, struct wz_err *err)
 		r = wz_core_apply_effect(d->core, e, err);
 		if (r == 0 && starts)
 			track(d, e->place.node.v, 1);
-		if (r == 0)
-			r = wz_enact_effect(&d->enact, d->core, e, err);
-		if (r < 0)
-			return r;
 	}
-	return 0;
+	for (uint32_t i = 0; r == 0 && i < d->plan.n; i++)
+		r = wz_enact_effect(&d->enact, d->core, &d->plan.effect[i], err);
+	return r;
 }
 
 int wz_drive_step(struct wz_drive *d, struct wz_err *err)

@@ -18,6 +18,7 @@ struct wz_drive_options {
 	uint64_t seed;         /* node order, random draws of the core and of the hands */
 	bool no_index;
 	bool track;            /* keep frag_sum up to date with every start, at the cost of two measures each */
+	bool movable;          /* all work may be moved, and loses nothing but the time to start again */
 	bool draw;             /* keep `draw` up to date in the same way */
 	struct wz_enact_options faults; /* zero: perfect hands */
 	struct wz_core_watch watch; /* of the core: for a journal */
@@ -38,7 +39,7 @@ struct wz_drive {
 	int64_t frag_sum;         /* W x F over the cluster; with `track` after every start, else as of wz_drive_measure */
 	struct wz_draw_sum draw;  /* what all nodes draw and cost; likewise */
 	uint64_t time_us;         /* the clock, set by the experiment */
-	bool track, track_draw;
+	bool track, track_draw, movable;
 	int (*before)(void *ctx, const struct wz_effect *e, struct wz_err *err);
 	void *before_ctx;
 	bool faulty;              /* faulty: hands make mistakes, what is held must be looked up */

@@ -93,6 +93,8 @@ struct run {
 	double power_in[WZ_PACK_PERCENT + 1], price_in[WZ_PACK_PERCENT + 1];
 	const struct wz_sim_task *now; /* the one that arrives */
 	uint32_t explained;
+	uint64_t placed, moved, moved_seen, opened;
+	double moves_in[WZ_PACK_PERCENT + 1];
 	uint32_t *sample; /* ns of each decision */
 	uint32_t n_samples;
 };
@@ -144,6 +146,20 @@ static int say_why(void *ctx, const struct wz_effect *e, struct wz_err *err)
 	return r;
 }
 
+/* A search after every refusal, not every so often; what the caller says comes last. */
+static int set_rules(struct run *x, struct wz_err *err)
+{
+	const char *text[] = {"repack-interval-us=0 repack-work=50000", x->o->repack_rules};
+	int r = 0;
+
+	for (unsigned i = 0; r == 0 && i < 2 && text[i]; i++) {
+		struct wz_event e = {.kind = WZ_EV_RULES_SET, .time_us = x->d.time_us};
+		e.u.rule_list.text = wz_str(text[i]);
+		r = wz_core_apply(x->d.core, &e, err);
+	}
+	return r;
+}
+
 static int start(struct run *x, uint32_t n_arrivals, struct wz_err *err)
 {
 	struct wz_drive_options o = {.placement = x->o->placement,
@@ -151,6 +167,7 @@ static int start(struct run *x, uint32_t n_arrivals, struct wz_err *err)
 	        .no_index = x->o->no_index,
 	        .track = !x->o->no_curves,
 	        .draw = x->o->draw,
+	        .movable = x->o->repack_ppm != 0,
 	        .faults = x->o->faults,
 	        .watch = x->o->watch,
 	        .before = x->o->explain ? say_why : NULL,
@@ -163,6 +180,8 @@ static int start(struct run *x, uint32_t n_arrivals, struct wz_err *err)
 	if (!x->sample)
 		return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for a run"));
 	r = wz_drive_open(&x->d, &o, err);
+	if (r == 0 && x->o->repack_ppm)
+		r = set_rules(x, err);
 	return r == 0 && x->o->teach ? wz_drive_teach(&x->d, x->o->teach, x->o->seed, err) : r;
 }
 
@@ -198,6 +217,42 @@ static int check_refusal(const struct run *x, const struct wz_sim_task *t, uint6
 	return 0;
 }
 
+static uint32_t moves_of(const struct wz_plan *p)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < p->n; i++)
+		n += p->effect[i].kind == WZ_EF_PREEMPT;
+	return n;
+}
+
+/* What fits nowhere may have others moved, as far as moves have been earned. Steps follow until nothing moves any more, so
+ * that all work has a place again. */
+static int repack(struct run *x, uint64_t job, bool *ret_started, struct wz_err *err)
+{
+	uint64_t earned = x->placed * x->o->repack_ppm / 1000000;
+	struct wz_event e = {.kind = WZ_EV_REPACK_ASKED, .time_us = x->d.time_us};
+	char text[32];
+	struct wz_buf b;
+	int r;
+
+	if (earned <= x->moved)
+		return 0;
+	wz_buf_init_fixed(&b, text, sizeof(text));
+	wz_buf_addz(&b, "moves=");
+	wz_buf_add_u64(&b, earned - x->moved < 10000 ? earned - x->moved : 10000);
+	e.u.named.name = wz_buf_str(&b);
+	r = wz_core_apply(x->d.core, &e, err);
+	for (uint32_t moves = 1; r == 0 && moves;) {
+		r = wz_drive_step(&x->d, err);
+		moves = moves_of(&x->d.plan);
+		x->moved += moves;
+		*ret_started = *ret_started || wz_drive_started(&x->d, job);
+	}
+	x->opened += *ret_started;
+	return r;
+}
+
 /* One arrival, all that the core does for it. Not inlined, so that bench/run can count its instructions by name. */
 __attribute__((noinline)) static int arrive(
         struct run *x, const struct wz_sim_task *t, uint64_t job, bool *ret_started, struct wz_err *err)
@@ -209,6 +264,9 @@ __attribute__((noinline)) static int arrive(
 	if (r == 0)
 		r = wz_drive_step(&x->d, err);
 	*ret_started = r == 0 && wz_drive_started(&x->d, job);
+	if (r == 0 && !*ret_started && x->o->repack_ppm)
+		r = repack(x, job, ret_started, err);
+	x->placed += *ret_started;
 	if (r == 0 && !*ret_started && x->o->check)
 		r = check_refusal(x, t, job, err);
 	return r == 0 && !*ret_started ? wz_drive_cancel(&x->d, job, err) : r;
@@ -238,8 +296,9 @@ static void measure(struct run *x, const struct wz_sim_task *t, bool started, st
 		res->rejected[k]++;
 		res->rejected_milli[k] += q;
 	}
-	if (x->d.faulty)
+	if (x->d.faulty || x->moved != x->moved_seen)
 		look_up(x);
+	x->moved_seen = x->moved;
 	at = (200 * x->arrived + cap) / (2 * cap); /* nearest percent */
 	if (x->o->no_curves || at >= WZ_PACK_PERCENT)
 		return;
@@ -248,6 +307,7 @@ static void measure(struct run *x, const struct wz_sim_task *t, bool started, st
 	x->used_in[at] += (int64_t)x->used;
 	x->frag_in[at] += fragment;
 	x->ratio_in[at] += idle > 0 ? 100 * fragment / idle : 0;
+	x->moves_in[at] += (double)x->moved;
 	x->power_in[at] += (double)x->d.draw.watts;
 	x->price_in[at] += (double)x->d.draw.price_musd / 1000;
 	x->count_in[at]++;
@@ -258,7 +318,7 @@ static void curves(const struct run *x, struct wz_pack_result *res)
 	double cap = (double)x->in->capacity_milli;
 
 	for (int p = 0; p < WZ_PACK_PERCENT; p++) {
-		double n = 0, used = 0, frag = 0, ratio = 0, power = 0, price = 0;
+		double n = 0, used = 0, frag = 0, moves = 0, ratio = 0, power = 0, price = 0;
 		/* An empty bin takes its neighbours. */
 		int reach = x->count_in[p] ? 0 : 1;
 		for (int q = p - reach; q <= p + reach; q++) {
@@ -268,12 +328,14 @@ static void curves(const struct run *x, struct wz_pack_result *res)
 			used += (double)x->used_in[q];
 			frag += x->frag_in[q];
 			ratio += x->ratio_in[q];
+			moves += x->moves_in[q];
 			power += x->power_in[q];
 			price += x->price_in[q];
 		}
 		res->allocated[p] = n > 0 ? 100 * used / n / cap : (double)NAN;
 		res->fragmented[p] = n > 0 ? 100 * frag / n / cap : (double)NAN;
 		res->frag_ratio[p] = n > 0 ? ratio / n : (double)NAN;
+		res->moves[p] = n > 0 && x->o->repack_ppm ? moves / n : (double)NAN;
 		res->power_w[p] = n > 0 && x->o->draw ? power / n : (double)NAN;
 		res->price_usd[p] = n > 0 && x->o->draw ? price / n : (double)NAN;
 	}
@@ -319,6 +381,9 @@ static void finish(struct run *x, struct wz_pack_result *res)
 		res->p99_ns = x->sample[(uint64_t)x->n_samples * 99 / 100];
 	}
 	res->decisions = x->n_samples;
+	res->placements = x->placed;
+	res->moved = x->moved;
+	res->opened = x->opened;
 	res->evaluations = stats.evaluations;
 	res->digest = x->digest;
 	res->acks_lost = x->d.enact.lost;

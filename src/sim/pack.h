@@ -43,6 +43,8 @@ struct wz_pack_options {
 	enum wz_arrive_order order;     /* of those made */
 	uint64_t *trail;                /* [arrivals] the digest of the run after each; NULL */
 	const struct wz_sim_tasks *teach; /* work that the policy sees first: submitted in a shuffled order and cancelled */
+	uint32_t repack_ppm;            /* paid moves per million placements that repacking may make; 0: none */
+	const char *repack_rules;       /* parameters of repacking, as RULES_SET takes them; NULL: usual ones */
 	bool draw;                      /* measure power and price too */
 	uint32_t explain;               /* this many placements in words, */
 	uint32_t explain_at;            /* from this percent of arrivals on */
@@ -61,6 +63,8 @@ struct wz_pack_result {
 	uint64_t decisions, cpu_ns, p50_ns, p99_ns;
 	uint64_t evaluations, digest;
 	uint64_t idle_milli[WZ_MODELS_MAX][WZ_IDLE_REASONS];
+	double moves[WZ_PACK_PERCENT];      /* made until then; NAN unless repacking */
+	uint64_t placements, moved, opened; /* tasks placed; moves; placements that moves made possible */
 	uint64_t acks_lost, acks_twice, starts_refused;
 };
 

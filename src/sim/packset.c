@@ -138,7 +138,17 @@ void wz_packset_jsonl(const struct wz_packset *s, uint32_t run, struct wz_buf *b
 		wz_buf_addz(b, "\":");
 		wz_buf_add_u64(b, r->rejected[k]);
 	}
-	wz_buf_addz(b, "},\"decisions\":");
+	wz_buf_addz(b, "}");
+	if (s->base.repack_ppm) {
+		wz_buf_addz(b, ",\"placements\":");
+		wz_buf_add_u64(b, r->placements);
+		wz_buf_addz(b, ",\"moves\":");
+		wz_buf_add_u64(b, r->moved);
+		wz_buf_addz(b, ",\"opened\":");
+		wz_buf_add_u64(b, r->opened);
+		json_points(b, "moves_until", r->moves);
+	}
+	wz_buf_addz(b, ",\"decisions\":");
 	wz_buf_add_u64(b, r->decisions);
 	wz_fig_json(b, "cpu_s", cpu_s, 6);
 	wz_fig_json(b, "decisions_per_s", cpu_s > 0 ? (double)r->decisions / cpu_s : 0, 0);

@@ -165,6 +165,8 @@ int wz_store_jobs(struct wz_store *s, const struct wz_job_query *j,
 		add_int(&q, " AND job = ?", (int64_t)j->job);
 	if (j->array)
 		add_int(&q, " AND array = ? AND array > 0", (int64_t)j->array);
+	if (j->by_index)
+		add_int(&q, " AND array_index = ?", j->index);
 	if (j->user.len)
 		add_text(&q, " AND user = ?", j->user);
 	if (j->queue.len)

@@ -65,8 +65,8 @@ static const char v1[] =
 	ADD_V2(t, "begin_us INTEGER") \
 	ADD_V2(t, "deadline_us INTEGER") \
 	ADD_V2(t, "after TEXT") \
-	ADD_V2(t, "retries INTEGER") ADD_V2(t, "retry_us INTEGER") ADD_V2(t, "word TEXT") \
-	        ADD_V2(t, "secrets TEXT") ADD_V2(t, "snapshot TEXT")
+	ADD_V2(t, "retries INTEGER") \
+	ADD_V2(t, "retry_us INTEGER") ADD_V2(t, "word TEXT") ADD_V2(t, "secrets TEXT") ADD_V2(t, "snapshot TEXT")
 static const char v2[] = JOBS_V2("jobs") JOBS_V2("snap_jobs");
 
 static const struct {

@@ -36,7 +36,7 @@
 struct wz_store;
 
 #define WZ_STORE_SCHEMA 2u           /* version of the file that this program writes */
-#define WZ_STORE_BATCH_MAX (64u << 20) /* bytes of one batch's texts */
+#define WZ_STORE_BATCH_MAX (128u << 20) /* bytes of one batch's texts */
 #define WZ_BLOB_MAX (16u << 20)
 #define WZ_BLOB_ID 65                /* 64 hex digits and a terminator: SHA-256 of the bytes */
 #define WZ_JOB_NUMBER_MAX (INT64_MAX)
@@ -158,6 +158,8 @@ void wz_store_status(const struct wz_store *s, struct wz_store_status *ret);
 struct wz_job_query {
 	uint64_t job;            /* exactly this one; 0: all */
 	uint64_t array;          /* of this array; 0: all */
+	bool by_index;           /* of the array the task with this index alone */
+	int64_t index;
 	struct wz_str user, queue; /* empty: all */
 	uint32_t states;         /* bits 1 << enum wz_row_state; 0: all */
 	uint64_t since_us;       /* submitted or ended at or after */

@@ -39,7 +39,7 @@ static const struct wz_str uuids[] = {{"GPU-a", 5}, {"GPU-b", 5}, {"GPU-c", 5}};
 
 static const char *const *build(struct wz_wire_msg *m, struct wz_wire_array *warnings)
 {
-	struct wz_env_facts f = {WZ_STR("node1"), WZ_STR("/s/attempts/1.0.1/run"), uuids, 3};
+	struct wz_env_facts f = {WZ_STR("node1"), WZ_STR("/s/attempts/1.0.1/run"), uuids, 3, {NULL, 0}};
 	const char **env = NULL;
 	uint32_t n;
 	struct wz_err err;
@@ -117,7 +117,7 @@ static void test_env_bad(void)
 	struct wz_wire_msg m;
 	struct wz_wire_array w = {0};
 	struct wz_str env[] = {WZ_STR("no equals sign")};
-	struct wz_env_facts f = {WZ_STR("n"), WZ_STR("/r"), NULL, 0};
+	struct wz_env_facts f = {WZ_STR("n"), WZ_STR("/r"), NULL, 0, {NULL, 0}};
 	struct wz_err err;
 	const char **e;
 	uint32_t n;

@@ -10,13 +10,15 @@
  * of an earlier attempt or of a finished job is alive when another starts (I7), no accepted job is lost (I7), what tasks
  * hold is what devices miss (I2), and after a complete step no waiting job could start (I6).
  *
- * WZ_SEED=n runs one seed and prints its history; WZ_STORMS=n sets how many run. */
+ * WZ_SEED=n runs one seed and prints its history; WZ_STORMS=n sets how many run (0: without end), from WZ_FIRST on. A seed
+ * that fails is made short, and its script shown; WZ_SCRIPT=FILE runs one. */
 #include "tap.h"
 #include "fault.h"
 
 #include "core/core.h"
 #include "base/check.h"
 #include "base/rng.h"
+#include "storm_script.h"
 
 #define GI ((int64_t)1 << 30)
 #define SECOND ((uint64_t)1000000)
@@ -44,7 +46,8 @@ struct storm {
 	struct fault_mem f[CORES];
 	struct wz_core *core[CORES];
 	struct wz_plan plan[CORES];
-	uint64_t now, next_job;
+	uint64_t now, next_job, last_id;
+	bool queued; /* rules of queues were set: not every job is taken */
 	struct wz_profile profile[PROFILES];
 	struct body_job job[JOBS];
 	struct {
@@ -263,6 +266,8 @@ static struct body_job *some_job(struct storm *s, bool live)
 	return NULL;
 }
 
+static const char *const queue_names[] = {"a", "b", "c", "default"};
+
 static void submit(struct storm *s)
 {
 	/* What a later start cannot make possible for those who were looked at before it, so that a step is complete. */
@@ -277,16 +282,22 @@ static void submit(struct storm *s)
 	*j = (struct body_job){.number = ++s->next_job * 7919, .profile = s->profile[below(s, PROFILES)]};
 	e = (struct wz_event){.kind = WZ_EV_JOB_SUBMITTED,
 	        .u.submit = {.job = j->number,
-	                .user = WZ_STR("u"),
+	                .user = wz_str(queue_names[below(s, 3)]),
+	                .queue = chance(s, 40) ? wz_str(queue_names[below(s, 4)]) : WZ_STR(""),
 	                .priority = (int32_t)below(s, 3) - 1,
 	                .profile = &j->profile,
 	                .held = chance(s, 5),
 	                .n_labels = s->seed % 2 && chance(s, 50),
 	                .label = &label,
 	                .constraint = s->seed % 2 && chance(s, 30) ? wz_str(asks[below(s, 5)]) : WZ_STR("")}};
+	if (s->loud)
+		printf("# submit by %.*s to %.*s, cpu %" PRIu64 " gpus %u milli %d\n", (int)e.u.submit.user.len,
+		        e.u.submit.user.ptr, (int)e.u.submit.queue.len,
+		        e.u.submit.queue.len ? e.u.submit.queue.ptr : "", j->profile.cpu_milli, j->profile.gpus,
+		        j->profile.share_milli);
 	j->live = apply(s, &e) == 0;
 	j->may_end = j->profile.time_us > 0;
-	STORM_OK(s, j->live, "a job is accepted");
+	STORM_OK(s, j->live || s->queued, "a job is accepted");
 }
 
 static void observe(struct storm *s)
@@ -321,6 +332,12 @@ static void end_task(struct storm *s)
 		t = (t + 1) % TASKS;
 	if (!j->alive[t] && chance(s, 90))
 		return;
+	if (j->alive[t] > 1 && chance(s, 15)) { /* a report of an earlier attempt that was long on its way */
+		e = (struct wz_event){.kind = chance(s, 50) ? WZ_EV_TASK_ENDED : WZ_EV_TASK_STARTED,
+		        .u.task = {.job = j->number, .task = t, .attempt = j->alive[t] - 1, .end = WZ_END_FAILED}};
+		apply(s, &e);
+		return;
+	}
 	e = (struct wz_event){.kind = WZ_EV_TASK_ENDED,
 	        .u.task = {.job = j->number,
 	                .task = t,
@@ -399,6 +416,41 @@ static void job_event(struct storm *s)
 		break;
 	}
 	apply(s, &e);
+}
+
+/* Queues, quotas and promises of capacity come, change and go. */
+static void queue_event(struct storm *s)
+{
+	static const char *const rules[] = {"", "weight=3", "guaranteed=gpu:4", "limit=gpu:6",
+	        "limit=gpu:2,cpu:32 weight=2", "guaranteed=gpu:2 borrow=gpu:2", "guaranteed=gpu:4 lend=gpu:1",
+	        "user-limit=gpu:3", "job-limit=gpu:4", "priority=0..1", "preemptible=no", "limit=gpu:0"};
+	char text[128];
+	struct wz_event e = {.kind = WZ_EV_QUEUE_SET};
+	e.u.rules.name = wz_str(queue_names[below(s, 4)]);
+	e.u.rules.text = wz_str(rules[below(s, 12)]);
+	switch (below(s, 6)) {
+	case 0:
+		e.kind = WZ_EV_QUEUE_REMOVED;
+		e.u.rules.text = WZ_STR("");
+		break;
+	case 1:
+		e.kind = WZ_EV_RESERVATION_SET;
+		(void)snprintf(text, sizeof text, "from=%" PRIu64 "us to=%" PRIu64 "us gpus=%u",
+		        s->now + below(s, 60) * SECOND, s->now + (60 + below(s, 600)) * SECOND,
+		        (unsigned)(1 + below(s, 6)));
+		e.u.rules.text = wz_str(text);
+		break;
+	case 2:
+		e.kind = WZ_EV_RESERVATION_REMOVED;
+		e.u.rules.text = WZ_STR("");
+		break;
+	default:
+		break;
+	}
+	if (s->loud)
+		printf("# rules of %.*s: %.*s\n", (int)e.u.rules.name.len, e.u.rules.name.ptr,
+		        (int)e.u.rules.text.len, e.u.rules.text.ptr);
+	s->queued |= apply(s, &e) == 0;
 }
 
 /* ---- acknowledgements: late, lost, twice, in any order ---- */
@@ -562,12 +614,23 @@ static void check_asked(struct storm *s, const struct wz_effect *f)
 	STORM_OK(s, cu + all >= (uint64_t)a->cu_milli, "compute units as asked");
 }
 
+static bool starts_now(const struct storm *s, uint64_t number, uint32_t task)
+{
+	for (uint32_t i = 0; i < s->plan[MAIN].n; i++) {
+		const struct wz_effect *f = &s->plan[MAIN].effect[i];
+		if (f->kind == WZ_EF_START && f->job == number && f->task == task)
+			return true;
+	}
+	return false;
+}
+
 static void check_racks(struct storm *s, uint64_t number)
 {
 	const struct wz_core *c = s->core[MAIN];
 	struct wz_job_info i;
 	uint32_t first = WZ_ID_NONE;
 	const struct wz_shape *a;
+	bool moved = false; /* a node has come back in another rack, with tasks that run */
 	if (wz_core_job(c, number, &i) < 0)
 		return;
 	a = &wz_core_shapes(c)->shape[i.shape.v];
@@ -579,7 +642,9 @@ static void check_racks(struct storm *s, uint64_t number)
 		        (a->link != WZ_LINK_RACK && a->link != WZ_LINK_NODE) || i.tasks_max < 2)
 			continue;
 		uint32_t key = a->link == WZ_LINK_NODE ? p.node.v : wz_core_model(c)->node[p.node.v].rack;
-		STORM_OK(s, key != WZ_ID_NONE && (first == WZ_ID_NONE || first == key), "the gang stays together");
+		moved |= !starts_now(s, number, t) && (key == WZ_ID_NONE || (first != WZ_ID_NONE && first != key));
+		STORM_OK(s, moved || (key != WZ_ID_NONE && (first == WZ_ID_NONE || first == key)),
+		        "the gang stays together");
 		first = key;
 	}
 }
@@ -598,7 +663,7 @@ static void check_reasons(struct storm *s)
 			STORM_OK(s, wz_core_explain(s->core[k], info.job, &x[k], NULL) == 0, "explains");
 		STORM_OK(s, wz_core_digest(s->core[MAIN]) == before, "a question leaves no trace");
 		STORM_OK(s, x[0].main != WZ_REASON_NONE && x[0].main < WZ_REASON_COUNT_,
-		        "I6: job %" PRIu64 " waits but could start", info.job);
+		        "I6: job %" PRIu64 " waits for %s but could start", info.job, wz_reason_word(info.reason));
 		STORM_OK(s, info.reason != WZ_REASON_NONE && info.reason != WZ_REASON_WORK_BUDGET,
 		        "I6: job %" PRIu64 " has no reason", info.job);
 		STORM_OK(s, x[0].main == x[1].main && x[0].tasks_fit == x[1].tasks_fit && x[0].never == x[1].never,
@@ -625,6 +690,8 @@ static void step(struct storm *s, bool final)
 	STORM_OK(s, !final || same_plan(&s->plan[MAIN], &s->plan[REPLAY]), "a restart changes a plan");
 	for (uint32_t i = 0; i < s->plan[MAIN].n && !s->failed; i++) {
 		const struct wz_effect *f = &s->plan[MAIN].effect[i];
+		STORM_OK(s, f->id > s->last_id, "an id is used twice");
+		s->last_id = f->id;
 		if (f->kind == WZ_EF_START)
 			check_asked(s, f);
 		for (int k = 0; k < CORES; k++)
@@ -643,6 +710,17 @@ static void step(struct storm *s, bool final)
 			check_racks(s, s->plan[MAIN].effect[i].job);
 	for (uint32_t i = 0; i < s->plan[MAIN].n && !s->failed; i++)
 		enact(s, &s->plan[MAIN].effect[i]);
+}
+
+/* I3: the deadline that comes up next is the earliest of those in flight. */
+static void check_deadlines(struct storm *s)
+{
+	static struct wz_flight_info f[4096];
+	uint32_t n = wz_core_flights(s->core[MAIN], f, 4096);
+	uint64_t first = UINT64_MAX;
+	for (uint32_t i = 0; i < n && i < 4096; i++)
+		first = f[i].deadline_us < first ? f[i].deadline_us : first;
+	STORM_OK(s, wz_core_next_deadline(s->core[MAIN]) <= first, "I3: a deadline is passed over");
 }
 
 /* What the tasks hold is what the devices miss; and who is gone was allowed to go, and left nothing alive. */
@@ -688,6 +766,7 @@ static void check_books(struct storm *s)
 		for (uint32_t d = n->first_dev; d < n->first_dev + n->n_dev; d++)
 			missing += wz_device_milli(&m->dev[d]) - m->dev_milli[d];
 	}
+	check_deadlines(s);
 	wz_core_stats(c, &st);
 	STORM_OK(s, held == missing && (int64_t)st.gpu_milli_held == held,
 	        "tasks hold %" PRId64 " milli, devices miss %" PRId64 ", stats say %" PRId64, held, missing,
@@ -727,53 +806,64 @@ static void begin(struct storm *s, uint64_t seed, bool loud)
 		random_profile(s, &s->profile[i]);
 }
 
-static void live(struct storm *s)
+/* One thing that happens. All that is random in it comes from its own number, so that leaving another out changes nothing
+ * in it: what makes a failing history short (storm_script.h). */
+static void happen(struct storm *s, enum storm_kind kind, uint64_t r)
 {
-	for (uint32_t n = (uint32_t)below(s, NODES + 1); n-- > 0;)
-		join(s, n);
-	for (unsigned i = 0; i < STEPS && !s->failed; i++) {
-		for (uint64_t n = below(s, 6); n && !s->failed; n--) {
-			switch (below(s, 16)) {
-			case 0:
-			case 1:
-				place_event(s);
-				break;
-			case 2:
-				job_event(s);
-				break;
-			case 3:
-			case 4:
-			case 5:
-				end_task(s);
-				break;
-			case 6:
-				if (chance(s, 60))
-					observe(s);
-				break;
-			case 7:
-				if (chance(s, 30))
-					rule_event(s);
-				break;
-			case 8:
-			case 9:
-				some_acks(s);
-				break;
-			default:
-				submit(s);
-				break;
-			}
-			if (chance(s, 40))
-				s->now += below(s, 8) * SECOND;
+	wz_rng_seed(&s->rng, r);
+	switch (kind) {
+	case OP_JOIN:
+		join(s, (uint32_t)(r % NODES));
+		break;
+	case OP_PLACE:
+		place_event(s);
+		break;
+	case OP_JOB:
+		job_event(s);
+		break;
+	case OP_END:
+		end_task(s);
+		break;
+	case OP_OBSERVE:
+		observe(s);
+		break;
+	case OP_RULE:
+		rule_event(s);
+		break;
+	case OP_QUEUE:
+		queue_event(s);
+		break;
+	case OP_ACKS:
+		some_acks(s);
+		break;
+	case OP_SUBMIT:
+		submit(s);
+		break;
+	case OP_TIME:
+		s->now += below(s, 8) * SECOND;
+		break;
+	case OP_CLOCK: { /* the body's clock goes back for one event, or leaps */
+		uint64_t now = s->now;
+		if (chance(s, 30)) {
+			s->now += below(s, 3600) * SECOND;
+			break;
 		}
+		s->now = now > 30 * SECOND ? now - below(s, 30) * SECOND : 0;
+		place_event(s);
+		s->now = now;
+		break;
+	}
+	case OP_STEP:
+	case OP_LAST:
 		some_acks(s);
 		if (!s->failed)
-			step(s, false);
+			step(s, kind == OP_LAST);
 		if (!s->failed)
 			check_books(s);
+		break;
+	case OP_KINDS:
+		break;
 	}
-	/* All that waits on an acknowledgement has a deadline, and time alone brings it up again (I3). */
-	if (!s->failed)
-		step(s, true);
 }
 
 static void finish(struct storm *s)
@@ -792,19 +882,61 @@ static uint64_t number_from(const char *name, uint64_t otherwise)
 	return z && wz_str_parse_u64(wz_str(z), &v) == 0 ? v : otherwise;
 }
 
-static void test_storm(void)
+/* Lives through the script; true when all held. */
+static bool live(const struct storm_script *x, bool loud)
 {
 	static struct storm s;
-	uint64_t one = number_from("WZ_SEED", 0), n = number_from("WZ_STORMS", 300);
-	for (uint64_t seed = one ? one : 1; seed <= (one ? one : n); seed++) {
-		begin(&s, seed, one != 0);
-		live(&s);
-		finish(&s);
+	begin(&s, x->seed, loud);
+	for (uint32_t i = 0; i < x->n && !s.failed; i++) {
+		if (loud)
+			printf("# %s %" PRIu64 "\n", storm_words[x->op[i].kind], x->op[i].r);
+		happen(&s, x->op[i].kind, x->op[i].r);
+	}
+	finish(&s);
+	return !s.failed;
+}
+
+static struct storm_script script;
+
+static void test_script(void)
+{
+	struct wz_err err;
+	tap_require(storm_read(getenv("WZ_SCRIPT"), &script, &err) == 0, "%s", err.text);
+	tap_ok(live(&script, getenv("WZ_LOUD") != NULL), "the script %s", getenv("WZ_SCRIPT"));
+}
+
+/* Seeds one after another; the first that fails is made short and shown. Without an end for `make storm`. */
+static void test_storm(void)
+{
+	uint64_t one = number_from("WZ_SEED", 0), n = number_from("WZ_STORMS", 1000),
+	         first = number_from("WZ_FIRST", 1);
+	if (one) {
+		storm_draw(&script, one, NODES, STEPS);
+		tap_ok(live(&script, true), "seed %" PRIu64, one);
+		return;
+	}
+	for (uint64_t seed = first; n == 0 || seed < first + n; seed++) {
+		storm_draw(&script, seed, NODES, STEPS);
+		if (storm_alone(&script, live)) /* in a process of its own: a crash is a failure like another */
+			continue;
+		uint32_t was = script.n;
+		if (!getenv("WZ_NO_SHRINK"))
+			storm_shrink(&script, live);
+		tap_ok(false,
+		        "seed %" PRIu64
+		        " fails; %u of its %u lines are enough (WZ_SCRIPT=FILE WZ_LOUD=1 runs them):",
+		        seed, script.n, was);
+		storm_print(&script);
+		(void)storm_alone_loud(&script, live);
+		return;
 	}
 }
 
 int main(void)
 {
-	tap_run(test_storm);
+	if (getenv("WZ_SCRIPT"))
+		tap_run(test_script);
+	else
+		tap_run(test_storm);
 	return tap_done();
 }

@@ -8,6 +8,7 @@
 
 state_dir=$dir/state
 export WZ_SERVER="$state_dir/whalezen.sock"
+export WZ_CONFIG= # not that of an installed service
 unset XDG_RUNTIME_DIR
 pid=
 

@@ -62,7 +62,7 @@ export class Daemon {
   }
   async end() {
     const open = JSON.parse((await this.get('/v1/jobs')).text).jobs.map((j) => String(j.id));
-    for (let i = 0; i < open.length; i += 500) this.wz('cancel', ...open.slice(i, i + 500));
+    for (let i = 0; i < open.length; i += 500) try { this.wz('cancel', ...open.slice(i, i + 500)); } catch { /* some have ended meanwhile */ }
     await until(async () => JSON.parse((await this.get('/v1/jobs?state=active')).text).jobs.length === 0, 'nothing runs any more', 30000);
     await this.halt();
     rmSync(this.dir, { recursive: true, force: true });

@@ -195,6 +195,13 @@ static const struct wz_policy_param params[JIGSAW_PARAMS] = {
         [JIGSAW_UTIL] = {"util", "each device asked, on a node that measures 100 % busy", 0, 10000, true},
 };
 
+static int64_t jigsaw_worth(const void *state, int32_t free)
+{
+	const struct jigsaw *j = state;
+
+	return free > 0 ? j->worth.u[free / 10] : 0;
+}
+
 const struct wz_policy wz_policy_jigsaw = {
         .name = "jigsaw",
         .version = 1,
@@ -206,6 +213,7 @@ const struct wz_policy wz_policy_jigsaw = {
         .prepare = prepare,
         .score = score,
         .order_weight = order_weight_if_alike,
+        .worth = jigsaw_worth,
         .choose = choose,
         .explain = wz_jigsaw_explain,
 };
