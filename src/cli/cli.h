@@ -32,7 +32,7 @@ struct wz_cli {
 
 struct wz_verb {
 	const char *name, *summary; /* "gen", "write a generated trace" */
-	const char *usage; /* "wz trace gen --like openb|lab|llm [options]" */
+	const char *usage; /* "wz trace gen --like openb|lab|llm|jobs [options]" */
 	const char *examples; /* lines, each "wz ..." or "# ..."; may be NULL */
 	const struct wz_opt *opts; /* NULL: none */
 	const struct wz_verb *const *sub; /* nested verbs, ends with NULL; then no fn */

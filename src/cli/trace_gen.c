@@ -67,7 +67,7 @@ static int gen_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **
 const struct wz_verb wz_verb_trace_gen = {
         .name = "gen",
         .summary = "generate a trace from published marginals",
-        .usage = "wz trace gen --like openb|lab|llm [options]",
+        .usage = "wz trace gen --like openb|lab|llm|jobs [options]",
         .examples = "wz trace gen --like openb --seed 42 --out /tmp/openb\n"
                     "wz trace gen --like llm --nodes 128 --jobs 5000 --out /tmp/llm\n"
                     "wz trace gen --like lab --out - | wz trace info -\n",
