@@ -96,6 +96,9 @@ uint32_t wz_core_task_attempt(const struct wz_core *c, uint64_t job, uint32_t ta
 /* What is known of the work of a placed task. -ENOENT: not placed. */
 struct wz_task_work { uint64_t started_us, checkpoint_us; int64_t progress_milli; bool frozen, warned; };
 int wz_core_task_work(const struct wz_core *c, uint64_t job, uint32_t task, struct wz_task_work *ret);
+/* Room that is held for waiting jobs: i = 0, 1, ... until -ENOENT, by the id of the HOLD. */
+struct wz_hold_info { uint64_t effect, deadline_us, job; uint32_t task; struct wz_place place; };
+int wz_core_hold(const struct wz_core *c, uint32_t i, struct wz_hold_info *ret);
 /* Jobs that ended, and were forgotten, by the last wz_core_apply or wz_core_apply_effect: i = 0, 1, ... until -ENOENT. */
 struct wz_ended { uint64_t job; enum wz_end end; };
 int wz_core_ended(const struct wz_core *c, uint32_t i, struct wz_ended *ret);

@@ -79,6 +79,7 @@ struct place_facts { /* of a device, beside the core's */
 	int64_t mem_used, power_mw, read_us;
 	struct wz_series *series; /* NULL: none yet */
 	struct told told; /* what the core was told last */
+	uint64_t wrong_job; /* computes here and was not given it; 0: none */
 };
 struct node_facts { /* by node id */
 	struct place_facts *device;

@@ -544,6 +544,10 @@ static void device_item(
 	        .read_us = f ? f->read_us : 0,
 	        .foreign = f && f->foreign > 0 ? (uint32_t)f->foreign : 0,
 	        .mem_used_pct = -1};
+	if (f && f->wrong_job)
+		a.reason = WZ_STR("a job that was not given this device computes on it");
+	else if (a.foreign)
+		a.reason = WZ_STR("somebody outside of the queue computes on it");
 	if (f && f->mem_used >= 0 && d->mem > 0)
 		a.mem_used_pct = (int32_t)(f->mem_used * 100 / d->mem);
 	wz_api_item_device(c, &a);
