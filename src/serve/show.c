@@ -325,7 +325,8 @@ static struct wz_api_blocker rule_blocker(struct wz_arena *a, const struct wz_ru
 	return (struct wz_api_blocker){.reason = wz_str(wz_reason_word(r->reason)), .text = wz_buf_str(&b)};
 }
 
-#define STARTS_WORK (1u << 20) /* nodes and ends looked at for one answer: milliseconds on a machine, 0.1 s on 5,000 nodes */
+#define STARTS_WORK \
+	(1u << 20) /* nodes and ends looked at for one answer: milliseconds on a machine, 0.1 s on 5,000 nodes */
 
 /* When it will start, by the plan of this step. */
 static void why_starts(struct serve *s, struct wz_api_why *w)
@@ -527,6 +528,14 @@ static void device_item(
 	        .read_us = f ? f->read_us : 0,
 	        .foreign = f && f->foreign > 0 ? (uint32_t)f->foreign : 0,
 	        .mem_used_pct = -1};
+	char kept[96];
+	struct wz_hold_info hold;
+	for (uint32_t i = 0; wz_core_hold(s->core, i, &hold) == 0; i++) {
+		if (hold.place.node.v != node || !(hold.place.devices >> index & 1))
+			continue;
+		(void)snprintf(kept, sizeof kept, "room on it is kept for job %llu", (unsigned long long)hold.job);
+		a.reason = wz_str(kept);
+	}
 	if (f && f->wrong_job)
 		a.reason = WZ_STR("a job that was not given this device computes on it");
 	else if (a.foreign)
