@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A higher priority moves running jobs aside, by their contract: jobs that count run on all devices, urgent ones take their
 # places, and no step is lost or done twice. A job without a contract that says it may not be moved stays.
-# shellcheck disable=SC1091,SC2154,SC2016
+# shellcheck disable=SC1091,SC2154,SC2016,SC2317
 . "$WZ_SOURCE_ROOT/tests/cli/lib.sh"
 . "$WZ_SOURCE_ROOT/tests/serve/lib.sh"
 cat >"$dir/cluster.yaml" <<'YAML'
