@@ -544,6 +544,14 @@ static void device_item(
 	        .read_us = f ? f->read_us : 0,
 	        .foreign = f && f->foreign > 0 ? (uint32_t)f->foreign : 0,
 	        .mem_used_pct = -1};
+	char kept[96];
+	struct wz_hold_info hold;
+	for (uint32_t i = 0; wz_core_hold(s->core, i, &hold) == 0; i++) {
+		if (hold.place.node.v != node || !(hold.place.devices >> index & 1))
+			continue;
+		(void)snprintf(kept, sizeof kept, "room on it is kept for job %llu", (unsigned long long)hold.job);
+		a.reason = wz_str(kept);
+	}
 	if (f && f->wrong_job)
 		a.reason = WZ_STR("a job that was not given this device computes on it");
 	else if (a.foreign)
