@@ -166,7 +166,7 @@ static struct wz_repack new_search(struct wz_core *c, uint32_t moves)
 {
 	return (struct wz_repack){.moves_max = moves,
 	        .depth_max = (uint32_t)c->param[WZ_PARAM_REPACK_DEPTH],
-	        .gain_min = c->param[WZ_PARAM_REPACK_GAIN] * 65536 / 1000000,
+	        .gain_min = (c->param[WZ_PARAM_REPACK_GAIN] * 65536 + 999999) / 1000000,
 	        .horizon_ms = c->param[WZ_PARAM_REPACK_HORIZON_US] / 1000,
 	        .work_max = (uint64_t)c->param[WZ_PARAM_REPACK_WORK]};
 }
