@@ -9,14 +9,15 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(ROOT, os.environ.get("WZ_BUILD", "build"))
 DECIDE = os.path.join(BUILD, "bench", "bench_decide")
+EVICT = os.path.join(BUILD, "bench", "bench_evict")
 WZ = os.path.join(BUILD, "wz")
 
 
 def build():
-    """Brings bench_decide and wz up to date; returns why not, or None."""
+    """Brings bench_decide, bench_evict and wz up to date; returns why not, or None."""
     if not shutil.which("ninja") or not os.path.exists(os.path.join(BUILD, "build.ninja")):
         return f"no ninja, or {BUILD} is not configured (make)"
-    done = subprocess.run(["ninja", "-C", BUILD, "wz", "bench/bench_decide"], capture_output=True, text=True, check=False)
+    done = subprocess.run(["ninja", "-C", BUILD, "wz", "bench/bench_decide", "bench/bench_evict"], capture_output=True, text=True, check=False)
     return None if done.returncode == 0 else done.stdout[-2000:]
 
 

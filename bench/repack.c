@@ -64,7 +64,8 @@ static uint32_t step(struct wz_core *c, struct wz_plan *plan)
 			exit(1);
 	for (uint32_t i = 0; i < plan->n; i++)
 		if (plan->effect[i].kind == WZ_EF_START) {
-			apply(c, (struct wz_event){.kind = WZ_EV_EFFECT_CONFIRMED, .u.effect.effect = plan->effect[i].id});
+			apply(c, (struct wz_event){
+			                 .kind = WZ_EV_EFFECT_CONFIRMED, .u.effect.effect = plan->effect[i].id});
 			n++;
 		}
 	return n;
@@ -91,8 +92,9 @@ static void search(struct wz_core *c, const char *what, uint64_t job, const char
 
 int main(int argc, char **argv)
 {
-	static const char *const mix[] = {"gpus=1 cpus=12", "gpus=2 cpus=20", "gpus=4 cpus=40", "gpu-share=47% cpus=6", "gpu-share=81% cpus=10",
-		"gpu-share=32% cpus=4", "gpu-share=23% cpus=4", "cpus=8"};
+	static const char *const mix[] = {"gpus=1 cpus=12", "gpus=2 cpus=20", "gpus=4 cpus=40",
+	        "gpu-share=47% cpus=6", "gpu-share=81% cpus=10", "gpu-share=32% cpus=4", "gpu-share=23% cpus=4",
+	        "cpus=8"};
 	uint32_t nodes = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 5000;
 	uint64_t seed = argc > 2 ? strtoul(argv[2], NULL, 10) : 1, job = 0, refused = 0;
 	struct wz_core_options o = {.seed = seed};
@@ -116,7 +118,12 @@ int main(int argc, char **argv)
 		char name[32];
 		snprintf(name, sizeof name, "n%05u", i);
 		apply(c, (struct wz_event){.kind = WZ_EV_NODE_JOINED,
-			.u.node = {.node = {i}, .name = wz_str(name), .cpu_milli = 96000, .mem_bytes = 1LL << 40, .n_devices = 8, .device = dev}});
+		                 .u.node = {.node = {i},
+		                         .name = wz_str(name),
+		                         .cpu_milli = 96000,
+		                         .mem_bytes = 1LL << 40,
+		                         .n_devices = 8,
+		                         .device = dev}});
 	}
 	while (refused < 200) {
 		char text[96];
@@ -128,8 +135,8 @@ int main(int argc, char **argv)
 		}
 	}
 	wz_core_stats(c, &stats);
-	printf("%u nodes, %u devices, %" PRIu64 " tasks, %.2f %% of compute held\n", nodes, nodes * 8, stats.tasks_live,
-		100.0 * (double)stats.gpu_milli_held / (double)stats.gpu_milli_capacity);
+	printf("%u nodes, %u devices, %" PRIu64 " tasks, %.2f %% of compute held\n", nodes, nodes * 8,
+	        stats.tasks_live, 100.0 * (double)stats.gpu_milli_held / (double)stats.gpu_milli_capacity);
 	search(c, "8 devices", 1ULL << 40, "gpus=8 cpus=32", &plan);
 	search(c, "1 device", (1ULL << 40) + 1, "gpus=1 cpus=12", &plan);
 	search(c, "a share of 81 %", (1ULL << 40) + 2, "gpu-share=81% cpus=10", &plan);

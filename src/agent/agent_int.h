@@ -18,7 +18,7 @@ enum tend_state {
 struct tended {
 	struct wz_attempt_id id;
 	uint8_t state; /* enum tend_state */
-	bool adopted, cleaning, respawned, told; /* told: `running` was sent on this connection */
+	bool adopted, cleaning, respawned, looked, told; /* told: `running` was sent on this connection */
 	int dir, ctl; /* ctl -1: not connected (again at retry_us) */
 	pid_t shim; /* our child; 0: adopted */
 	pid_t shim_seen; /* the parent of the main process, adopted or not; 0: not looked at */

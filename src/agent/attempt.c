@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const char *const wz_attempt_phases[] = {"none", "running", "cleaning", "ended"};
+const char *const wz_attempt_phases[] = {"none", "running", "cleaning", "ended", "starting"};
 const char *const wz_attempt_whys[] = {"exited", "stopped", "timeout", "launch_failed", "node_lost", "shim_lost"};
 
 void wz_attempt_key(struct wz_attempt_id id, char ret[WZ_ATTEMPT_KEY_MAX])

@@ -67,8 +67,19 @@ void wz_attempt_spec_format(const struct wz_attempt_spec *s, struct wz_buf *b);
 int wz_attempt_spec_parse(
         struct wz_str text, struct wz_arena *arena, struct wz_attempt_spec *ret, struct wz_err *err);
 
-enum wz_attempt_phase { WZ_ATTEMPT_NONE, WZ_ATTEMPT_RUNNING, WZ_ATTEMPT_CLEANING, WZ_ATTEMPT_ENDED };
-extern const char *const wz_attempt_phases[]; /* "none", "running", "cleaning", "ended" */
+/* STARTING is written before the command is started: from then on something of it may live, whoever is killed. */
+enum wz_attempt_phase {
+	WZ_ATTEMPT_NONE,
+	WZ_ATTEMPT_RUNNING,
+	WZ_ATTEMPT_CLEANING,
+	WZ_ATTEMPT_ENDED,
+	WZ_ATTEMPT_STARTING
+};
+extern const char *const wz_attempt_phases[]; /* "none", "running", "cleaning", "ended", "starting" */
+static inline bool wz_attempt_seen(uint8_t phase) /* its command was seen alive */
+{
+	return phase == WZ_ATTEMPT_RUNNING || phase == WZ_ATTEMPT_CLEANING;
+}
 
 /* What made it end: the last thing that the shim did to it. */
 enum wz_attempt_why {

@@ -168,6 +168,8 @@ static void begin(struct shim *s)
 		s->tty.listener = bind_at(SOCK_SEQPACKET, "tty");
 		(void)!listen(s->tty.listener, 16);
 	}
+	s->st.phase = WZ_ATTEMPT_STARTING; /* before anything can live: then nobody begins it again */
+	shim_save(s, false);
 	if (launch(s, &err) < 0) {
 		if (s->tty.slave >= 0)
 			close(s->tty.slave);

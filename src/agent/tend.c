@@ -5,7 +5,8 @@
  *	lock held                      a shim lives: (re)connect to it
  *	lock free, status ended        it ended: tell
  *	lock free, no status           the shim has not begun: begin it (the lock lets one begin), or lost with the node
- *	lock free, status running      the shim was killed, or the machine was: kill what it left, then lost */
+ *	lock free, status running      the shim was killed, or the machine was: kill what it left, then lost
+ *	lock free, status starting     the same; what it left may be anything between nothing and the command */
 #include "agent/agent_int.h"
 
 #include "base/check.h"
@@ -145,7 +146,7 @@ void tend_announce(struct agent *a, struct tended *t)
 {
 	if (t->state == TEND_ENDED)
 		tell_ended(a, t);
-	else if (t->st.phase != WZ_ATTEMPT_NONE)
+	else if (wz_attempt_seen(t->st.phase))
 		tend_running(a, t);
 }
 
@@ -285,6 +286,16 @@ static bool kill_leftovers(struct agent *a, struct tended *t)
 		t->st.left = same ? wz_proc_signal_session((pid_t)t->st.pid, SIGKILL) : 0;
 		empty = t->st.left <= 0;
 	}
+	/* Where neither tells: what has the attempt's run directory in its environment. */
+	if (empty && t->st.phase == WZ_ATTEMPT_STARTING) {
+		char run[3300], key[WZ_ATTEMPT_KEY_MAX];
+		wz_attempt_key(t->id, key);
+		(void)snprintf(run, sizeof run, "WZ_RUN_DIR=%s/attempts/%s/run", a->state_path, key);
+		t->st.left = wz_proc_signal_env(run, SIGKILL);
+		/* A child that has not executed yet has not got it: only the second look counts. */
+		empty = t->st.left <= 0 && t->looked;
+		t->looked = true;
+	}
 	if (text.data)
 		wz_file_text_release(&text);
 	return empty;
@@ -336,9 +347,9 @@ static void settle_without_shim(struct agent *a, struct tended *t, int lock)
 	} else {
 		t->state = TEND_SETTLING;
 		t->retry_us = agent_now_us() + 2 * RETRY_US;
-		if (!t->cleaning)
+		if (!t->cleaning && t->st.left > 0)
 			running_msg(a, t, WZ_WIRE_CLEANING);
-		t->cleaning = true;
+		t->cleaning |= t->st.left > 0;
 	}
 	close(lock);
 }
@@ -376,7 +387,7 @@ static void settle(struct agent *a, struct tended *t)
 		t->retry_us = agent_now_us() + RETRY_US; /* it has not bound its socket yet, or is just leaving */
 		return;
 	}
-	if (wz_attempt_status_read(t->dir, &t->st) == 0 && t->st.phase != WZ_ATTEMPT_NONE && !t->told)
+	if (wz_attempt_status_read(t->dir, &t->st) == 0 && wz_attempt_seen(t->st.phase) && !t->told)
 		tend_running(a, t);
 }
 
@@ -393,7 +404,7 @@ static void on_note(struct agent *a, struct tended *t, struct wz_str text)
 	struct wz_str verb = wz_str_split(&text, ' ');
 	if (wz_str_eq(verb, WZ_STR("started")) || wz_str_eq(verb, WZ_STR("acked")) ||
 	        wz_str_eq(verb, WZ_STR("frozen"))) {
-		if (wz_attempt_status_read(t->dir, &t->st) == 0 && t->st.phase != WZ_ATTEMPT_NONE)
+		if (wz_attempt_status_read(t->dir, &t->st) == 0 && wz_attempt_seen(t->st.phase))
 			tend_running(a, t);
 	} else if (wz_str_eq(verb, WZ_STR("cleaning"))) {
 		(void)wz_attempt_status_read(t->dir, &t->st);

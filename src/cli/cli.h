@@ -32,7 +32,7 @@ struct wz_cli {
 
 struct wz_verb {
 	const char *name, *summary; /* "gen", "write a generated trace" */
-	const char *usage; /* "wz trace gen --like openb|lab|llm [options]" */
+	const char *usage; /* "wz trace gen --like openb|lab|llm|jobs [options]" */
 	const char *examples; /* lines, each "wz ..." or "# ..."; may be NULL */
 	const struct wz_opt *opts; /* NULL: none */
 	const struct wz_verb *const *sub; /* nested verbs, ends with NULL; then no fn */
@@ -59,7 +59,8 @@ void wz_cli_help(const struct wz_cli *cli, const struct wz_verb *v, struct wz_bu
 extern const struct wz_verb wz_verb_queue, wz_verb_reserve;
 extern const struct wz_verb wz_verb_serve, wz_verb_agent, wz_verb_submit, wz_verb_edit, wz_verb_run, wz_verb_ps, wz_verb_show, wz_verb_why,
         wz_verb_logs, wz_verb_cancel, wz_verb_hold, wz_verb_release, wz_verb_wait, wz_verb_signal, wz_verb_drain, wz_verb_undrain, wz_verb_doctor, wz_verb_nodes, wz_verb_devices;
-extern const struct wz_verb wz_verb_sim_run;
+extern const struct wz_verb wz_verb_sim_run, wz_verb_sim_validate, wz_verb_trace_cut, wz_verb_trace_scale, wz_verb_trace_merge, wz_verb_trace_anon,
+        wz_verb_trace_import_slurm;
 extern const struct wz_verb wz_verb_token, wz_verb_audit, wz_verb_reload, wz_verb_completion, wz_verb_dashboard, wz_verb_whatif, wz_verb_repack;
 extern const struct wz_verb wz_verb_attach, wz_verb_shell, wz_verb_requeue, wz_verb_suspend, wz_verb_resume, wz_verb_report, wz_verb_history, wz_verb_top, wz_verb_trace_export,
         wz_verb_trace_verify;

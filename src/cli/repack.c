@@ -67,9 +67,8 @@ static void print(struct wz_cli *cli, const json_t *plan)
 		wz_buf_addz(out, i ? ", " : "");
 		wz_buf_add_u64(out, (uint64_t)json_integer_value(m));
 	}
-	wz_buf_addz(out, json_is_true(json_object_get(plan, "applied"))
-	                         ? "); the moves were allowed and follow\n"
-	                         : "); with --apply the moves are made\n");
+	wz_buf_addz(out, json_is_true(json_object_get(plan, "applied")) ? "); the moves were allowed and follow\n"
+	                                                                : "); with --apply the moves are made\n");
 }
 
 static int repack_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
@@ -118,10 +117,13 @@ const struct wz_verb wz_verb_repack = {
                     "wz repack --apply --moves 4\n",
         .opts = opts,
         .fn = repack_fn,
-        .more = "Shown is what the next step would do if it might make so many moves: the daemon decides on its state, "
+        .more = "Shown is what the next step would do if it might make so many moves: the daemon decides on its "
+                "state, "
                 "and nothing\n"
-                "changes. Only work that says so (preempt=) is moved: it is told to checkpoint, stopped, and started "
+                "changes. Only work that says so (preempt=) is moved: it is told to checkpoint, stopped, and "
+                "started "
                 "at a place\n"
-                "that is held for it. A plan must gain more than it costs. With --apply the moves are allowed for ten "
+                "that is held for it. A plan must gain more than it costs. With --apply the moves are allowed for "
+                "ten "
                 "minutes.\n",
 };

@@ -6,6 +6,7 @@ static const struct wz_verb *const verbs[] = {
         &wz_verb_sim_churn,
         &wz_verb_sim_pack,
         &wz_verb_sim_run,
+        &wz_verb_sim_validate,
         &wz_verb_sim_report,
         &wz_verb_sim_bound,
         NULL,

@@ -1,61 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `wz sim run`: a trace of jobs replayed in time. The flags and the keys of --jsonl are a contract (spec/sim-run.md). */
-#include "cli/sim_common.h"
+#include "cli/sim_run.h"
 #include "base/quant.h"
 #include "os/file.h"
 #include "sim/clusterspec.h"
+#include "sim/figures.h"
 #include "sim/formats.h"
 #include "sim/runset.h"
 #include "sim/sheet.h"
 
 #define TEXT_MAX ((size_t)1 << 30)
-#define ORDERS_MAX 32u
-
-struct args {
-	struct wz_list nodes, trace, order;
-	struct wz_str format, cluster, predict, restart, placement, queue, from, to, jobs_csv, html, mtbf, mttr;
-	struct wz_str unknown, bias, first, last;
-	struct wz_range seeds;
-	bool jsonl, list, quiet;
-};
 
 static const struct wz_opt opts[] = {
         {"trace", 't', WZ_OPT_LIST, "FILE", "the jobs, in any trace format; further files: nodes, throughputs",
-                offsetof(struct args, trace), 0},
+                offsetof(struct wz_sim_run_args, trace), 0},
         {"format", 'f', WZ_OPT_STRING, "NAME", "format of the trace (found by its first line)",
-                offsetof(struct args, format), 0},
+                offsetof(struct wz_sim_run_args, format), 0},
         {"cluster", 'c', WZ_OPT_STRING, "NxG[:MODEL],...", "nodes x GPUs, such as 8x8 or 8x1:v100,16x1:p100",
-                offsetof(struct args, cluster), 0},
-        {"nodes", 'n', WZ_OPT_LIST, "FILE", "the nodes, instead of --cluster", offsetof(struct args, nodes), 0},
+                offsetof(struct wz_sim_run_args, cluster), 0},
+        {"nodes", 'n', WZ_OPT_LIST, "FILE", "the nodes, instead of --cluster",
+                offsetof(struct wz_sim_run_args, nodes), 0},
         {"order", 'o', WZ_OPT_LIST, "NAME,...", "orders to run, with parameters (levelled:base=4); see --list",
-                offsetof(struct args, order), 0},
+                offsetof(struct wz_sim_run_args, order), 0},
         {"predict", 'p', WZ_OPT_STRING, "none|oracle|noise:SIGMA|history",
-                "what orders are told of run times (none)", offsetof(struct args, predict), 0},
+                "what orders are told of run times (none)", offsetof(struct wz_sim_run_args, predict), 0},
         {"unknown", 0, WZ_OPT_STRING, "PERCENT", "with noise: jobs without a prediction",
-                offsetof(struct args, unknown), 0},
+                offsetof(struct wz_sim_run_args, unknown), 0},
         {"bias", 0, WZ_OPT_STRING, "SIGMA", "with noise: of a factor that a template's jobs share",
-                offsetof(struct args, bias), 0},
+                offsetof(struct wz_sim_run_args, bias), 0},
         {"restart-cost", 'r', WZ_OPT_STRING, "SECONDS",
                 "devices held without progress at each restart (what the trace says, else 0)",
-                offsetof(struct args, restart), 0},
+                offsetof(struct wz_sim_run_args, restart), 0},
         {"placement", 'P', WZ_OPT_STRING, "any|yarn|jigsaw", "count devices; fewest nodes; our core (any)",
-                offsetof(struct args, placement), 0},
+                offsetof(struct wz_sim_run_args, placement), 0},
         {"queue", 'q', WZ_OPT_STRING, "NAME", "jobs of this queue (virtual cluster) only",
-                offsetof(struct args, queue), 0},
-        {"from", 0, WZ_OPT_STRING, "T", "submitted from: seconds, 38d, or a date", offsetof(struct args, from), 0},
-        {"to", 0, WZ_OPT_STRING, "T", "submitted before", offsetof(struct args, to), 0},
-        {"first", 0, WZ_OPT_STRING, "N", "leave out the first N of these jobs", offsetof(struct args, first), 0},
-        {"last", 0, WZ_OPT_STRING, "N", "and all after the Nth", offsetof(struct args, last), 0},
+                offsetof(struct wz_sim_run_args, queue), 0},
+        {"from", 0, WZ_OPT_STRING, "T", "submitted from: seconds, 38d, or a date",
+                offsetof(struct wz_sim_run_args, from), 0},
+        {"to", 0, WZ_OPT_STRING, "T", "submitted before", offsetof(struct wz_sim_run_args, to), 0},
+        {"first", 0, WZ_OPT_STRING, "N", "leave out the first N of these jobs",
+                offsetof(struct wz_sim_run_args, first), 0},
+        {"last", 0, WZ_OPT_STRING, "N", "and all after the Nth", offsetof(struct wz_sim_run_args, last), 0},
         {"seeds", 's', WZ_OPT_RANGE, "A-B", "seeds of noise, failures and node order; default 1",
-                offsetof(struct args, seeds), UINT32_MAX},
+                offsetof(struct wz_sim_run_args, seeds), UINT32_MAX},
         {"mtbf", 0, WZ_OPT_STRING, "TIME", "mean time between failures of a node, such as 90d",
-                offsetof(struct args, mtbf), 0},
-        {"mttr", 0, WZ_OPT_STRING, "TIME", "how long a failed node is away (1h)", offsetof(struct args, mttr), 0},
-        {"jsonl", 0, WZ_OPT_FLAG, NULL, "one JSON object a line, one line a run", offsetof(struct args, jsonl), 0},
-        {"jobs-csv", 0, WZ_OPT_STRING, "FILE", "write every job of every run", offsetof(struct args, jobs_csv), 0},
+                offsetof(struct wz_sim_run_args, mtbf), 0},
+        {"mttr", 0, WZ_OPT_STRING, "TIME", "how long a failed node is away (1h)",
+                offsetof(struct wz_sim_run_args, mttr), 0},
+        {"jsonl", 0, WZ_OPT_FLAG, NULL, "one JSON object a line, one line a run",
+                offsetof(struct wz_sim_run_args, jsonl), 0},
+        {"jobs-csv", 0, WZ_OPT_STRING, "FILE", "write every job of every run",
+                offsetof(struct wz_sim_run_args, jobs_csv), 0},
         {"html", 0, WZ_OPT_STRING, "FILE", "write a report: distributions, Gantt charts, comparison",
-                offsetof(struct args, html), 0},
-        {"list", 'l', WZ_OPT_FLAG, NULL, "list the orders", offsetof(struct args, list), 0}, WZ_OPT_END};
+                offsetof(struct wz_sim_run_args, html), 0},
+        {"list", 'l', WZ_OPT_FLAG, NULL, "list the orders", offsetof(struct wz_sim_run_args, list), 0}, WZ_OPT_END};
 
 static int list_orders(struct wz_cli *cli)
 {
@@ -134,7 +132,7 @@ static int duration(const struct wz_verb *v, const char *what, struct wz_str s, 
 	return 0;
 }
 
-static int parse_predict(const struct wz_verb *v, const struct args *a, struct wz_run_options *o)
+static int parse_predict(const struct wz_verb *v, const struct wz_sim_run_args *a, struct wz_run_options *o)
 {
 	struct wz_str rest = a->predict, name = wz_str_split(&rest, ':');
 	int64_t micro = 1000000, unknown = 0, bias = 0;
@@ -161,7 +159,7 @@ static int parse_predict(const struct wz_verb *v, const struct args *a, struct w
 	return r;
 }
 
-static int parse_options(const struct wz_verb *v, const struct args *a, struct wz_run_options *o)
+static int parse_options(const struct wz_verb *v, const struct wz_sim_run_args *a, struct wz_run_options *o)
 {
 	int r = parse_predict(v, a, o);
 
@@ -186,7 +184,8 @@ static int parse_options(const struct wz_verb *v, const struct args *a, struct w
 }
 
 /* A part with '=' and no ':' goes on with the order before it: commas separate both. */
-static int parse_orders(const struct wz_verb *v, const struct args *a, struct wz_runset_order *ret, uint32_t *ret_n)
+static int parse_orders(
+        const struct wz_verb *v, const struct wz_sim_run_args *a, struct wz_runset_order *ret, uint32_t *ret_n)
 {
 	uint32_t n = 0;
 	char text[512];
@@ -203,7 +202,7 @@ static int parse_orders(const struct wz_verb *v, const struct args *a, struct wz
 			wz_buf_addc(&b, ',');
 			wz_buf_add(&b, a->order.item[i]);
 		}
-		if (n == ORDERS_MAX)
+		if (n == WZ_SIM_ORDERS_MAX)
 			return wz_cli_usage(v, "at most 32 orders at once");
 		if (wz_order_parse(wz_buf_str(&b), &ret[n].rule, ret[n].param, &err) < 0)
 			return wz_cli_usage(v, err.text);
@@ -215,16 +214,8 @@ static int parse_orders(const struct wz_verb *v, const struct args *a, struct wz
 
 /* ---- one trace ---- */
 
-struct world {
-	struct wz_catalogue catalogue;
-	struct wz_sim_nodes nodes;
-	struct wz_sim_tasks tasks;
-	struct wz_run_input in;
-	struct wz_runset set;
-	bool opened;
-};
-
-static int open_world(struct world *w, const struct args *a, const struct wz_mem *mem, struct wz_err *err)
+static int open_world(
+        struct wz_sim_world *w, const struct wz_sim_run_args *a, const struct wz_mem *mem, struct wz_err *err)
 {
 	const char *file[2 * WZ_SIM_LISTS_MAX];
 	const struct wz_trace_format *format = NULL;
@@ -244,10 +235,12 @@ static int open_world(struct world *w, const struct args *a, const struct wz_mem
 		return -EINVAL;
 	if (a->cluster.len)
 		r = wz_clusterspec(a->cluster, &w->nodes, err);
-	return r == 0 ? wz_trace_load(file, n, format, mem, &w->nodes, &w->tasks, err) : r;
+	if (r == 0)
+		r = wz_trace_load(file, n, format, mem, &w->nodes, &w->tasks, err);
+	return r == 0 && w->more.len ? wz_clusterspec(w->more, &w->nodes, err) : r;
 }
 
-static void close_world(struct world *w)
+void wz_sim_world_close(struct wz_sim_world *w)
 {
 	if (!w->opened)
 		return;
@@ -292,7 +285,32 @@ static void compare(struct wz_cli *cli, const struct wz_runset *s)
 	}
 }
 
-static void head(struct wz_cli *cli, const struct world *w, const struct args *a)
+/* Of the first seed: what the predictor knew, and what services got. */
+static void more_figures(struct wz_cli *cli, const struct wz_runset *s)
+{
+	for (uint32_t k = 0; k < s->n_orders; k++) {
+		const struct wz_run_result *r = &s->result[(size_t)k * wz_runset_seeds(s)];
+		if (r->known_pct == r->known_pct) {
+			wz_buf_addz(&cli->out, "\npredictions under ");
+			wz_order_format(s->order[k].rule, s->order[k].param, &cli->out);
+			wz_buf_addz(&cli->out, ": ");
+			wz_fig_number(&cli->out, r->known_pct, 1);
+			wz_buf_addz(&cli->out, " % known, the 80 % band held ");
+			wz_fig_number(&cli->out, r->covered_pct, 1);
+			wz_buf_addz(&cli->out, " % of run times");
+		}
+		if (r->service_jobs) {
+			wz_buf_addz(&cli->out, "\nservices under ");
+			wz_order_format(s->order[k].rule, s->order[k].param, &cli->out);
+			wz_buf_addz(&cli->out, ": ");
+			wz_fig_number(&cli->out, r->service_pct, 3);
+			wz_buf_addz(&cli->out, " % of the replica time that their load took was served");
+		}
+	}
+	wz_buf_addc(&cli->out, '\n');
+}
+
+static void head(struct wz_cli *cli, const struct wz_sim_world *w, const struct wz_sim_run_args *a)
 {
 	struct wz_buf *b = &cli->out;
 
@@ -322,7 +340,7 @@ static void head(struct wz_cli *cli, const struct world *w, const struct args *a
 	wz_buf_addz(b, wz_runset_seeds(&w->set) > 1 ? " seeds\n" : " seed\n");
 }
 
-static int output(struct wz_cli *cli, struct world *w, const struct args *a, struct wz_err *err)
+static int output(struct wz_cli *cli, struct wz_sim_world *w, const struct wz_sim_run_args *a, struct wz_err *err)
 {
 	const struct wz_runset *s = &w->set;
 	struct wz_buf b;
@@ -336,23 +354,28 @@ static int output(struct wz_cli *cli, struct world *w, const struct args *a, str
 		head(cli, w, a);
 		wz_runset_table(s, &cli->out);
 		compare(cli, s);
+		more_figures(cli, s);
 	}
 	if (a->jobs_csv.len) {
 		wz_buf_init(&b, cli->mem, TEXT_MAX);
 		wz_runset_jobs_csv(s, true, &b);
 		r = write_text(&b, a->jobs_csv, err);
 	}
+	if (r == 0 && a->html.len) {
+		wz_buf_init(&b, cli->mem, TEXT_MAX);
+		wz_runset_html(s, &b);
+		r = write_text(&b, a->html, err);
+	}
 	return r;
 }
 
-static int run(
-        struct wz_cli *cli, const struct wz_verb *v, const struct args *a, struct world *w, struct wz_err *err)
+int wz_sim_world_run(struct wz_cli *cli, const struct wz_verb *v, const struct wz_sim_run_args *a,
+        struct wz_sim_world *w, struct wz_run_select *select, struct wz_err *err)
 {
-	static struct wz_runset_order order[ORDERS_MAX];
-	struct wz_run_select select = {.queue = a->queue};
 	int64_t first = 0, last = 0;
-	int r = parse_orders(v, a, order, &w->set.n_orders);
+	int r = parse_orders(v, a, w->order, &w->set.n_orders);
 
+	select->queue = a->queue;
 	if (r == 0)
 		r = parse_options(v, a, &w->set.base);
 	if (r == 0)
@@ -361,37 +384,53 @@ static int run(
 		r = number(v, "--last", a->last, 1, UINT32_MAX, &last);
 	if (r > 0)
 		return r;
-	select.first = (uint32_t)first;
-	select.last = (uint32_t)last;
+	select->first = (uint32_t)first;
+	select->last = (uint32_t)last;
 	r = open_world(w, a, cli->mem, err);
 	if (r < 0)
 		return r;
 	if (w->nodes.n == 0)
 		return wz_cli_usage(v, "no nodes: give --cluster NxG or --nodes FILE");
-	r = moment(v, a->from, &w->tasks, &select.from_us);
+	r = moment(v, a->from, &w->tasks, &select->from_us);
 	if (r == 0)
-		r = moment(v, a->to, &w->tasks, &select.to_us);
+		r = moment(v, a->to, &w->tasks, &select->to_us);
 	if (r > 0)
 		return r;
-	r = wz_run_input_make(&w->in, &w->nodes, &w->tasks, &select, cli->mem, err);
+	r = wz_run_input_make(&w->in, &w->nodes, &w->tasks, select, cli->mem, err);
 	if (r < 0)
 		return r;
 	wz_sim_catch_interrupt();
 	w->set.trace = wz_sim_trace_name(a->trace.item[0]);
 	w->set.predict = a->predict.len ? a->predict : WZ_STR("none");
 	w->set.in = &w->in;
-	w->set.order = order;
+	w->set.order = w->order;
 	w->set.base.stop = &wz_sim_interrupted;
 	w->set.seed_from = a->seeds.first;
 	w->set.seed_to = a->seeds.last;
-	r = wz_runset_run(&w->set, cli->mem, err);
-	return r == 0 ? output(cli, w, a, err) : r;
+	return wz_runset_run(&w->set, cli->mem, err);
 }
 
-static int sim_run(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
+static int check(const struct wz_verb *v, const struct wz_sim_run_args *a, int operands)
 {
-	struct args a = {.seeds = {1, 1}};
-	struct world w = {0};
+	if (operands > 0)
+		return wz_cli_usage(v, "this verb takes options only: --trace FILE --cluster 8x8");
+	if (a->trace.n == 0)
+		return wz_cli_usage(v, "--trace FILE is needed");
+	if (a->nodes.n + a->trace.n > WZ_SIM_LISTS_MAX)
+		return wz_cli_usage(v, "at most 64 files");
+	if (a->cluster.len && a->nodes.n)
+		return wz_cli_usage(v, "give --cluster or --nodes, not both");
+	return wz_sim_check_seeds(v, &a->seeds);
+}
+
+typedef int print_fn(
+        struct wz_cli *cli, struct wz_sim_world *w, const struct wz_sim_run_args *a, struct wz_err *err);
+
+static int go(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv, print_fn *print)
+{
+	struct wz_sim_run_args a = {.seeds = {1, 1}};
+	struct wz_sim_world *w;
+	struct wz_run_select select = {0};
 	struct wz_err err = {0};
 	int r = wz_cli_opts(v, &a, argc, argv);
 
@@ -399,21 +438,32 @@ static int sim_run(struct wz_cli *cli, const struct wz_verb *v, int argc, char *
 		return WZ_EXIT_USAGE;
 	if (a.list)
 		return list_orders(cli);
+	r = check(v, &a, r);
 	if (r > 0)
-		return wz_cli_usage(v, "sim run takes options only: --trace FILE --cluster 8x8");
-	if (a.trace.n == 0)
-		return wz_cli_usage(v, "--trace FILE is needed");
-	if (a.nodes.n + a.trace.n > WZ_SIM_LISTS_MAX)
-		return wz_cli_usage(v, "at most 64 files");
-	if (a.cluster.len && a.nodes.n)
-		return wz_cli_usage(v, "give --cluster or --nodes, not both");
-	r = wz_sim_check_seeds(v, &a.seeds);
+		return r;
+	w = wz_mem_zalloc(cli->mem, sizeof(*w));
+	if (!w) {
+		wz_err_set(&err, -ENOMEM, "OutOfMemory", WZ_STR("no memory"));
+		return wz_cli_fail(&err);
+	}
+	r = wz_sim_world_run(cli, v, &a, w, &select, &err);
 	if (r == 0)
-		r = run(cli, v, &a, &w, &err);
-	close_world(&w);
+		r = print(cli, w, &a, &err);
+	wz_sim_world_close(w);
+	wz_mem_free(cli->mem, w, sizeof(*w));
 	if (r == -EINTR)
 		wz_err_set(&err, r, "Interrupted", WZ_STR("interrupted: nothing was written"));
 	return r < 0 ? wz_cli_fail(&err) : r;
+}
+
+static int sim_run(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
+{
+	return go(cli, v, argc, argv, output);
+}
+
+static int sim_validate(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
+{
+	return go(cli, v, argc, argv, wz_sim_validate_print);
 }
 
 const struct wz_verb wz_verb_sim_run = {
@@ -430,4 +480,16 @@ const struct wz_verb wz_verb_sim_run = {
                 "takes\nthem away; then they wait and go on from their last checkpoint. With several orders, each "
                 "is "
                 "compared with the\nfirst.\n",
+};
+
+const struct wz_verb wz_verb_sim_validate = {
+        .name = "validate",
+        .summary = "compare simulated with recorded starts of a trace that has them",
+        .usage = "wz sim validate --trace FILE --cluster 8x8 [--order NAME,...] [options]",
+        .examples = "wz sim validate --trace site/trace.wz --order easy,slurm,fifo\n",
+        .opts = opts,
+        .fn = sim_validate,
+        .more = "The order whose waits come nearest to the recorded ones is the best model of the cluster that the "
+                "trace is of;\n"
+                "how near it comes bounds what a what-if on this trace can be trusted with.\n",
 };

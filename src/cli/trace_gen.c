@@ -9,7 +9,7 @@ struct args {
 };
 
 static const struct wz_opt opts[] = {
-        {"like", 'l', WZ_OPT_STRING, "openb|lab|llm", "what to imitate (needed)", offsetof(struct args, like), 0},
+        {"like", 'l', WZ_OPT_STRING, "openb|lab|llm|jobs", "what to imitate (needed)", offsetof(struct args, like), 0},
         {"seed", 's', WZ_OPT_U64, "N", "seed of all draws; the same seed gives the same bytes (0)",
                 offsetof(struct args, seed), 0},
         {"nodes", 'n', WZ_OPT_U64, "N", "number of nodes (openb 1213, lab 4, llm 64)", offsetof(struct args, nodes),
@@ -39,7 +39,7 @@ static int gen_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **
 	if (n > 0)
 		return wz_cli_usage(v, "no operand is expected; the directory is given with --out");
 	if (!a.like.len)
-		return wz_cli_usage(v, "--like is needed: openb, lab or llm");
+		return wz_cli_usage(v, "--like is needed: openb, lab, llm or jobs");
 	if (!a.out.len)
 		return wz_cli_usage(v, "--out is empty; expected a directory");
 	const struct wz_gen_preset *preset = wz_gen_find(a.like, &err);
@@ -67,7 +67,7 @@ static int gen_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **
 const struct wz_verb wz_verb_trace_gen = {
         .name = "gen",
         .summary = "generate a trace from published marginals",
-        .usage = "wz trace gen --like openb|lab|llm [options]",
+        .usage = "wz trace gen --like openb|lab|llm|jobs [options]",
         .examples = "wz trace gen --like openb --seed 42 --out /tmp/openb\n"
                     "wz trace gen --like llm --nodes 128 --jobs 5000 --out /tmp/llm\n"
                     "wz trace gen --like lab --out - | wz trace info -\n",

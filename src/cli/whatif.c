@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `wz whatif`: for whom today's plan changes when a quota, the nodes or the policy do. */
 #include "cli/daemon.h"
+#include "cli/sim_run.h"
 #include "cli/table.h"
 
 #include <ctype.h>
 #include <time.h>
+#include <unistd.h>
 
 struct args {
 	struct wz_str socket, set, add, remove, drain;
+	struct wz_str order, cluster, predict, restart; /* on a trace */
+	struct wz_range seeds;
 	bool json, all;
 };
 static const struct wz_opt opts[] = {
@@ -16,6 +20,15 @@ static const struct wz_opt opts[] = {
                 offsetof(struct args, add), 0},
         {"remove-node", 0, WZ_OPT_STRING, "NODE", "without this node", offsetof(struct args, remove), 0},
         {"drain", 0, WZ_OPT_STRING, "NODE", "this node takes no new work", offsetof(struct args, drain), 0},
+        {"order", 0, WZ_OPT_STRING, "NAME", "on a trace: another order", offsetof(struct args, order), 0},
+        {"cluster", 0, WZ_OPT_STRING, "NxG[:MODEL],...", "on a trace without nodes: the cluster",
+                offsetof(struct args, cluster), 0},
+        {"predict", 0, WZ_OPT_STRING, "WHAT", "on a trace: predictions, as of wz sim run",
+                offsetof(struct args, predict), 0},
+        {"restart-cost", 0, WZ_OPT_STRING, "SECONDS", "on a trace: of a restart", offsetof(struct args, restart),
+                0},
+        {"seeds", 0, WZ_OPT_RANGE, "A-B", "on a trace: seeds of noise and node order", offsetof(struct args, seeds),
+                UINT32_MAX},
         {"all", 'a', WZ_OPT_FLAG, NULL, "also those for whom nothing changes", offsetof(struct args, all), 0},
         {"json", 0, WZ_OPT_FLAG, NULL, "one document", offsetof(struct args, json), 0},
         WZ_DAEMON_OPT(struct args),
@@ -111,13 +124,23 @@ static void print(struct wz_cli *cli, const json_t *changes, bool all)
 
 static int whatif_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)
 {
-	struct args a = {.json = false};
+	struct args a = {.seeds = {1, 1}};
 	struct wz_daemon d;
 	struct wz_buf edits, path;
 	json_t *answer = NULL;
 	int n = wz_cli_opts(v, &a, argc, argv);
 	if (n < 0)
 		return WZ_EXIT_USAGE;
+	if (n == 1 && access(argv[0], F_OK) == 0)
+		return wz_cli_whatif_trace(cli, v,
+		        &(struct wz_whatif_ask){.trace = wz_str(argv[0]),
+		                .cluster = a.cluster,
+		                .order = a.order,
+		                .add = a.add,
+		                .set = a.set,
+		                .predict = a.predict,
+		                .restart = a.restart,
+		                .seeds = a.seeds});
 	wz_buf_init(&edits, cli->mem, 65536);
 	wz_buf_init(&path, cli->mem, 1u << 20);
 	add_edit(&edits, "", a.set);
@@ -146,7 +169,8 @@ const struct wz_verb wz_verb_whatif = {
         .summary = "for whom today's plan changes when the cluster does",
         .usage = "wz whatif [--set queue.Q.KEY=VALUE] [--add-nodes COUNTxMODEL] [--remove-node NODE] [--drain "
                  "NODE] [EDIT...]",
-        .examples = "wz whatif --add-nodes 2xA100-SXM4-80GB\n"
+        .examples = "wz whatif trace.wz --add-nodes 4xH100\n"
+                    "wz whatif --add-nodes 2xA100-SXM4-80GB\n"
                     "wz whatif --set queue.vision.limit=gpu:32 cancel=17\n",
         .opts = opts,
         .fn = whatif_fn,

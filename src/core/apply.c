@@ -328,7 +328,7 @@ static int on_submitted(struct wz_core *c, const struct wz_event *e, struct wz_e
 	j->predict[2] = s->p95_us;
 	j->priority = s->priority;
 	j->kind = (uint8_t)s->profile->kind;
-	j->preempt = s->profile->preempt;
+	wz_job_contract(c, slot, &s->profile->preempt);
 	j->time_limit_us = s->profile->time_us;
 	j->repair_us = s->profile->repair_us;
 	j->state = s->held ? WZ_JOB_HELD : WZ_JOB_WAITING;
@@ -397,7 +397,7 @@ static int on_edited(struct wz_core *c, const struct wz_event *e, struct wz_err 
 		j->time_limit_us = e->u.edit.profile->time_us;
 		j->repair_us = e->u.edit.profile->repair_us;
 		j->kind = (uint8_t)e->u.edit.profile->kind;
-		j->preempt = e->u.edit.profile->preempt;
+		wz_job_contract(c, slot, &e->u.edit.profile->preempt);
 	}
 	if (j->state == WZ_JOB_WAITING)
 		wz_job_enqueue(c, slot);

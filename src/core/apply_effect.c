@@ -91,6 +91,11 @@ static int apply_wanted(struct wz_core *c, const struct wz_effect *e, struct wz_
 	return take_off(c, e, task, err);
 }
 
+static bool has_place(const struct wz_place *p)
+{
+	return p->node.v || p->devices || p->cpu || p->mem || p->dev_milli || p->dev_mem;
+}
+
 /* Of a task that is to be stopped by its contract; or of one that runs: then the whole job is moved aside, or with
  * reason 0 this task alone is given up by a job that can do without it. */
 static int apply_preempt(struct wz_core *c, const struct wz_effect *e, struct wz_err *err)
@@ -112,6 +117,8 @@ static int apply_preempt(struct wz_core *c, const struct wz_effect *e, struct wz
 	r = take_off(c, e, task, err);
 	if (r < 0)
 		return r;
+	if (!has_place(&e->place)) /* a move has one, and a budget of its own */
+		wz_evictions_count(c);
 	if (e->reason == 0) {
 		wz_task_give_up(c, task);
 		return 0;
@@ -141,7 +148,7 @@ static int apply_hold(struct wz_core *c, const struct wz_effect *e, struct wz_er
 	struct wz_hold before;
 	int r;
 
-	if (!j || e->attempt != j->attempt || e->task >= j->tasks_max || e->deadline_us == UINT64_MAX ||
+	if (!j || e->attempt != j->attempt || e->task >= j->n_tasks || e->deadline_us == UINT64_MAX ||
 	        (j->state != WZ_JOB_WAITING && !(j->state == WZ_JOB_ENDING && j->requeue)))
 		return stale(err);
 	r = wz_hold_reserve(c);

@@ -81,6 +81,14 @@ static int place_task(struct wz_core *c, uint32_t slot, uint32_t shape, uint32_t
 	return 0;
 }
 
+int wz_assemble_on(
+        struct wz_core *c, uint32_t slot, uint32_t index, uint32_t node, struct wz_plan *plan, struct wz_rng *rng)
+{
+	uint32_t shape = wz_task_shape(c, c->jobs.job[slot].first_task + index);
+
+	return place_task(c, slot, shape, index, (struct seat){node, 0}, plan, rng);
+}
+
 /* ---- a job as one transaction ---- */
 
 /* What one attempt to place a job looks at. `node` [n]: only these; n WZ_ID_NONE: every node. */
@@ -371,6 +379,21 @@ static void levels_of(const struct wz_core *c, const struct wz_job *j, struct le
 		v->required = !preferred;
 	}
 	add_levels(c, &c->between.constraint[asked], true, v);
+}
+
+int wz_assemble_groups(struct wz_core *c, uint32_t slot, struct wz_node_groups *ret)
+{
+	struct levels v;
+	struct groups g;
+	int r;
+
+	*ret = (struct wz_node_groups){.n = 1};
+	levels_of(c, &c->jobs.job[slot], &v);
+	if (!v.required)
+		return 0;
+	r = groups_of(c, v.topo[v.n - 1], &g);
+	*ret = (struct wz_node_groups){.together = true, .n = g.n, .start = g.start, .node = g.node};
+	return r;
 }
 
 /* No task at all fits: for want of room, or of what the tasks elsewhere allow. */

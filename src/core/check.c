@@ -158,11 +158,11 @@ static int check_holds(const struct wz_core *c, struct wz_err *err)
 			return broken(err, "I2", "holds are out of order at", h->id);
 		if (wz_inflight_find(c, h->id) == WZ_ID_NONE)
 			return broken(err, "I3", "a hold without a deadline", h->id);
-		if (!j->used || h->task >= j->tasks_max || wz_hold_find(c, h->job, h->task) != i ||
+		if (!j->used || h->task >= j->n_tasks || wz_hold_find(c, h->job, h->task) != i ||
 		        (j->state != WZ_JOB_WAITING && j->state != WZ_JOB_STARTING &&
 		                !(j->state == WZ_JOB_ENDING && j->requeue)))
 			return broken(err, "I5", "room is held for a job that will not start, hold", h->id);
-		if (wz_hold_hurts(c, h->place.node.v))
+		if (wz_hold_hurts(c, h))
 			return broken(err, "I5", "held room is not to be had, hold", h->id);
 	}
 	return 0;
@@ -235,7 +235,7 @@ static int check_order(const struct wz_core *c, struct wz_err *err)
 int wz_core_check(struct wz_core *c, struct wz_err *err)
 {
 	uint64_t waiting = 0;
-	uint32_t live = 0;
+	uint32_t live = 0, movable = 0;
 	int r;
 
 	for (uint32_t i = 0; i < c->model.n_nodes; i++) {
@@ -247,11 +247,14 @@ int wz_core_check(struct wz_core *c, struct wz_err *err)
 		if (!c->jobs.job[i].used)
 			continue;
 		live++;
+		movable += c->jobs.job[i].preempt.movable;
 		waiting += c->jobs.job[i].state == WZ_JOB_WAITING;
 		r = check_job(c, i, err);
 		if (r < 0)
 			return r;
 	}
+	if (movable != c->jobs.movable)
+		return broken(err, "I2", "jobs with a contract differ from a count,", movable);
 	if (live != c->jobs.live_jobs || waiting != c->order.waiting + c->n_backoff)
 		return broken(err, "I7", "live or waiting jobs differ from a count, waiting", waiting);
 	r = check_order(c, err);

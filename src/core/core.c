@@ -70,6 +70,7 @@ void wz_core_free(struct wz_core *c)
 	wz_index_release(c);
 	wz_between_release(c);
 	wz_gangs_release(c);
+	wz_evict_release(c);
 	wz_queues_release(c);
 	wz_reservations_release(c);
 	wz_future_release(c);
@@ -121,6 +122,8 @@ uint64_t wz_core_digest(const struct wz_core *c)
 	h = wz_hash_u64(h, c->now_us);
 	h = wz_hash_u64(h, c->step);
 	h = wz_hash_u64(h, c->next_effect);
+	if (c->evicted.n)
+		h = wz_hash_u64(wz_hash_u64(h, c->evicted.hour_us), c->evicted.n);
 	h = wz_hash_u64(h, wz_hash_u64(wz_hash_u64(c->pause.step, c->pause.seq), (uint32_t)c->pause.priority));
 	if (wz_repack_hash(c))
 		h = wz_hash_u64(h, wz_repack_hash(c));
@@ -292,7 +295,7 @@ int wz_core_task_work(const struct wz_core *c, uint64_t job, uint32_t task, stru
 	uint32_t slot = wz_jobs_find(c, job);
 	const struct wz_task *t;
 
-	if (slot == WZ_ID_NONE || task >= c->jobs.job[slot].tasks_max)
+	if (slot == WZ_ID_NONE || task >= c->jobs.job[slot].n_tasks)
 		return -ENOENT;
 	t = &c->jobs.task[c->jobs.job[slot].first_task + task];
 	if (t->node == WZ_ID_NONE)

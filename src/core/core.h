@@ -96,6 +96,9 @@ uint32_t wz_core_task_attempt(const struct wz_core *c, uint64_t job, uint32_t ta
 /* What is known of the work of a placed task. -ENOENT: not placed. */
 struct wz_task_work { uint64_t started_us, checkpoint_us; int64_t progress_milli; bool frozen, warned; };
 int wz_core_task_work(const struct wz_core *c, uint64_t job, uint32_t task, struct wz_task_work *ret);
+/* Room that is held for waiting jobs: i = 0, 1, ... until -ENOENT, by the id of the HOLD. */
+struct wz_hold_info { uint64_t effect, deadline_us, job; uint32_t task; struct wz_place place; };
+int wz_core_hold(const struct wz_core *c, uint32_t i, struct wz_hold_info *ret);
 /* Jobs that ended, and were forgotten, by the last wz_core_apply or wz_core_apply_effect: i = 0, 1, ... until -ENOENT. */
 struct wz_ended { uint64_t job; enum wz_end end; };
 int wz_core_ended(const struct wz_core *c, uint32_t i, struct wz_ended *ret);
@@ -150,7 +153,7 @@ int wz_core_may_reclaim(const struct wz_core *c, uint64_t victim, uint64_t benef
 struct wz_starts_options {
 	uint32_t jobs;    /* at most so many, in the order of the next step; 0: 256 */
 	uint32_t samples; /* draws of the future for the band: 9, 19, 29 ...; 0: 19 */
-	uint64_t work;    /* nodes and ends looked at, after which no more bands are drawn; 0: 2^26 */
+	uint64_t work;    /* nodes and ends looked at, to which jobs and bands are cut; 0: 2^26 */
 };
 int wz_core_plan_starts(struct wz_core *c, const struct wz_starts_options *o, struct wz_err *err); /* -ENOMEM */
 struct wz_start_estimate {

@@ -16,6 +16,7 @@
 /* Free figures of a node's devices as fit shows them, or sums over them. */
 struct wz_scratch { int32_t milli[WZ_NODE_DEVICES_MAX]; int64_t mem[WZ_NODE_DEVICES_MAX]; };
 #include "core/life_int.h"
+#include "core/evict_int.h"
 
 /* ---- jobs and tasks (job.c) ---- */
 
@@ -94,6 +95,7 @@ struct wz_jobs {
 	uint64_t next_seq;
 	uint64_t live_tasks;       /* tasks that hold something */
 	uint32_t live_jobs;
+	uint32_t movable;          /* of the live jobs, those with a checkpoint contract */
 };
 
 /* What is asked of the place of a task. */
@@ -103,6 +105,7 @@ static inline uint32_t wz_task_between(const struct wz_core *c, uint32_t task);
 int wz_jobs_grow(struct wz_core *c, uint32_t slot, uint32_t n_tasks); /* numbers for more tasks; -ENOMEM, -E2BIG */
 int wz_jobs_add(struct wz_core *c, uint64_t number, uint32_t n_tasks, uint32_t *ret_slot); /* -ENOMEM; all or nothing */
 void wz_jobs_drop(struct wz_core *c, uint32_t slot);
+void wz_job_contract(struct wz_core *c, uint32_t slot, const struct wz_preempt *p); /* sets it */
 uint32_t wz_jobs_find(const struct wz_core *c, uint64_t number); /* WZ_ID_NONE */
 void wz_job_rehash(struct wz_core *c, uint32_t slot);  /* after any change of a job: keeps the digest */
 void wz_task_rehash(struct wz_core *c, uint32_t task);
@@ -146,7 +149,7 @@ uint32_t wz_order_next(struct wz_core *c);              /* class whose cursor jo
 
 /* ---- ledger (ledger.c) ---- */
 struct wz_undo {
-	uint32_t task, next, prev; /* next, prev: of a task that was given */
+	uint32_t task, prev;       /* prev: before it in the list of the node, of a task that was given */
 	bool took, hold;           /* hold: `task` is its index, it was lifted */
 	struct wz_place place;
 };
@@ -160,6 +163,9 @@ int wz_ledger_reserve(struct wz_core *c, uint32_t changes);  /* -ENOMEM: makes r
 void wz_ledger_take(struct wz_core *c, uint32_t task, const struct wz_place *p);
 void wz_ledger_give(struct wz_core *c, uint32_t task);
 bool wz_ledger_fits(const struct wz_core *c, const struct wz_place *p); /* would take() keep I1? */
+/* Adds (1) or takes away (-1) what the task holds in the free figures of its node, and nothing else: for a look that is
+ * taken back at once. */
+void wz_ledger_peek(struct wz_core *c, uint32_t task, int sign);
 void wz_ledger_lift(struct wz_core *c, uint32_t hold); /* in a transaction; room in the log was made */
 void wz_ledger_begin(struct wz_core *c);
 uint32_t wz_ledger_mark(const struct wz_core *c);
@@ -329,6 +335,13 @@ int wz_attend_serve(struct wz_core *c, struct wz_attention *a, int64_t broken_fr
 int wz_attend_resizes(struct wz_core *c, const struct wz_attention *a, struct wz_plan *plan); /* how many each has after it */
 /* How many tasks of its minimum the best single place that it may stay together in could hold, and that place's name. */
 uint32_t wz_assemble_best_place(struct wz_core *c, uint32_t slot, struct wz_str *ret_name, int *ret_err);
+/* The places that could hold a job whose tasks must stay together: group i is node[start[i]] .. node[start[i + 1] - 1], or
+ * node[i] where start is NULL. Others: one group, of all nodes (together is false, node NULL). -ENOMEM */
+struct wz_node_groups { bool together; uint32_t n; const uint32_t *start, *node; };
+int wz_assemble_groups(struct wz_core *c, uint32_t slot, struct wz_node_groups *ret);
+/* Places task `index` of the job on the node, where it fits, and adds its START. -ENOMEM */
+int wz_assemble_on(struct wz_core *c, uint32_t slot, uint32_t index, uint32_t node, struct wz_plan *plan,
+                   struct wz_rng *rng);
 int wz_plan_add(struct wz_plan *p, const struct wz_effect *e);
 
 struct wz_core {
@@ -374,6 +387,8 @@ struct wz_core {
 	int64_t param[WZ_PARAM_COUNT_];
 	struct wz_ended *ended;    /* jobs that the last event or effect ended; room for all jobs */
 	uint32_t n_ended, ended_cap;
+	struct { uint64_t hour_us, n; } evicted; /* of the hour that began then */
+	struct wz_evict evict;     /* of one decide */
 	/* caches */
 	struct wz_ledger ledger;
 	struct wz_index index;

@@ -124,8 +124,9 @@ static enum wz_reason place_one(
 	return why == WZ_REASON_NONE ? WZ_REASON_RESOURCES : why;
 }
 
-/* Those for whom room is held, in the order of their holds: what they take is theirs already. */
-static int place_held(struct wz_core *c, struct wz_plan *plan)
+/* Those for whom room is held, in the order of their holds. `exact`: in that room, which is theirs already; else, after all
+ * others, anywhere. */
+static int place_held(struct wz_core *c, bool exact, struct wz_plan *plan)
 {
 	struct wz_rng rng;
 
@@ -135,7 +136,7 @@ static int place_held(struct wz_core *c, struct wz_plan *plan)
 		int r;
 		if (c->holds.h[i].lifted || c->jobs.job[slot].state != WZ_JOB_WAITING || c->jobs.job[slot].backoff)
 			continue;
-		(void)place_one(c, slot, true, plan, &rng, &r);
+		(void)place_one(c, slot, exact, plan, &rng, &r);
 		if (r < 0)
 			return r;
 	}
@@ -182,6 +183,8 @@ static int hold_back(struct wz_core *c, struct wz_class *k, bool tried, enum wz_
 	int r = k->planning ? 0 : propose_explain(c, k, why, plan);
 	bool promised;
 
+	if (r == 0 && !k->planning && for_want_of_room(why))
+		r = wz_evict_note(c, k->cursor);
 	if (tried && (why == WZ_REASON_RESERVED || why == WZ_REASON_BUDGET))
 		k->failed = k->cursor;
 	promised = r == 0 && for_want_of_room(why) && promise_start(c, k, &r);
@@ -211,13 +214,19 @@ static int place_waiting(struct wz_core *c, uint64_t budget, struct wz_plan *pla
 		a = wz_attend_begin(c);
 	wz_rng_seed(&rng, wz_hash_u64(c->seed, c->step));
 	wz_order_begin(c, budget != 0);
-	if (c->queues.n && a.n) /* the order is not one of priorities: broken gangs first, growth last */
+	if (c->holds.n) /* quotas are known from here on */
+		r = place_held(c, true, plan);
+	if (r == 0 && c->queues.n && a.n) /* the order is not one of priorities: broken gangs first, growth last */
 		r = wz_attend_serve(c, &a, INT64_MIN, INT64_MAX, budget, plan, &rng);
 	while (r == 0 && (id = wz_order_next(c)) != WZ_ID_NONE) {
 		struct wz_class *k = &c->order.cls[id];
 		enum wz_reason why;
 		bool try;
 
+		if (c->jobs.job[k->cursor].planned) {
+			k->cursor = c->jobs.job[k->cursor].next;
+			continue;
+		}
 		if (a.n && c->queues.n == 0)
 			r = wz_attend_serve(c, &a, k->priority, k->priority, budget, plan, &rng);
 		if (r < 0)
@@ -225,10 +234,6 @@ static int place_waiting(struct wz_core *c, uint64_t budget, struct wz_plan *pla
 		if (budget && plan->work - a.work >= budget) {
 			r = propose_pause(c, k, plan);
 			return r < 0 ? r : wz_attend_resizes(c, &a, plan);
-		}
-		if (c->jobs.job[k->cursor].planned) {
-			k->cursor = c->jobs.job[k->cursor].next;
-			continue;
 		}
 		try = worth_trying(c, k);
 		why = try ? place_one(c, k->cursor, false, plan, &rng, &r) : (enum wz_reason)k->why;
@@ -251,6 +256,7 @@ static int place_waiting(struct wz_core *c, uint64_t budget, struct wz_plan *pla
 
 int wz_core_decide(struct wz_core *c, uint64_t budget, struct wz_plan *plan, struct wz_err *err)
 {
+	uint32_t n_plan;
 	int r = wz_model_order(&c->model);
 
 	plan->n = 0;
@@ -264,14 +270,18 @@ int wz_core_decide(struct wz_core *c, uint64_t budget, struct wz_plan *plan, str
 		r = propose_wanted(c, plan);
 	if (r == 0) {
 		wz_ledger_begin(c);
+		wz_evict_begin(c);
 		r = wz_gate_begin(c, false);
-		if (r == 0 && c->holds.n)
-			r = place_held(c, plan);
 		if (r == 0)
 			r = place_waiting(c, budget, plan);
+		if (r == 0 && c->holds.n && plan->complete)
+			r = place_held(c, false, plan);
 		if (r == 0)
 			r = wz_recut_propose(c, plan);
-		if (r == 0)
+		n_plan = plan->n;
+		if (r == 0 && plan->complete)
+			r = wz_evict_propose(c, plan);
+		if (r == 0 && plan->n == n_plan) /* else it would count on who goes already */
 			r = wz_repack_propose(c, plan);
 		c->gate.slot = WZ_ID_NONE;
 		c->gate.on = c->future.on = false;

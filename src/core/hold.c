@@ -130,26 +130,28 @@ bool wz_hold_fits(const struct wz_core *c, const struct wz_place *p)
 	return p->node.v < c->model.n_nodes && WZ_NODE_OPEN(&c->model.node[p->node.v]) && wz_hold_claims(c, p);
 }
 
-bool wz_hold_hurts(const struct wz_core *c, uint32_t node)
+bool wz_hold_hurts(const struct wz_core *c, const struct wz_hold *h)
 {
-	const struct wz_node *n = &c->model.node[node];
+	const struct wz_node *n = &c->model.node[h->place.node.v];
 	struct coming x;
 
-	if (n->over || !(n->flags & WZ_NODE_PRESENT))
+	if (!(n->flags & WZ_NODE_PRESENT))
 		return true;
-	coming_on(c, node, &x);
-	if (x.cpu < 0 || x.mem < 0 || x.tasks < 0)
+	coming_on(c, h->place.node.v, &x);
+	if ((x.cpu < 0 && h->place.cpu) || (x.mem < 0 && h->place.mem) || x.tasks < 0)
 		return true;
-	for (uint32_t i = 0; i < n->n_dev; i++)
-		if (x.milli[i] < 0 || (c->model.dev[n->first_dev + i].mem && x.dev_mem[i] < 0))
+	for (uint64_t w = h->place.devices; w; w &= w - 1) {
+		unsigned d = (unsigned)__builtin_ctzll(w);
+		if (x.milli[d] < 0 || (c->model.dev[n->first_dev + d].mem && x.dev_mem[d] < 0))
 			return true;
+	}
 	return false;
 }
 
 void wz_holds_recheck(struct wz_core *c, uint32_t node)
 {
 	for (uint32_t i = c->holds.n; i-- > 0;)
-		if (c->holds.h[i].place.node.v == node && wz_hold_hurts(c, node))
+		if (c->holds.h[i].place.node.v == node && wz_hold_hurts(c, &c->holds.h[i]))
 			wz_hold_drop(c, i);
 }
 
@@ -225,6 +227,20 @@ void wz_holds_drop_of(struct wz_core *c, uint32_t slot)
 	for (uint32_t i = c->holds.n; i-- > 0;)
 		if (c->holds.h[i].job == slot)
 			wz_hold_drop(c, i);
+}
+
+int wz_core_hold(const struct wz_core *c, uint32_t i, struct wz_hold_info *ret)
+{
+	const struct wz_hold *h = &c->holds.h[i];
+
+	if (i >= c->holds.n)
+		return -ENOENT;
+	*ret = (struct wz_hold_info){.effect = h->id,
+	        .deadline_us = c->inflight.f[wz_inflight_find(c, h->id)].deadline_us,
+	        .job = c->jobs.job[h->job].number,
+	        .task = h->task,
+	        .place = h->place};
+	return 0;
 }
 
 int wz_holds_lift(struct wz_core *c, uint32_t slot)

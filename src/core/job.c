@@ -91,6 +91,14 @@ int wz_jobs_add(struct wz_core *c, uint64_t number, uint32_t n_tasks, uint32_t *
 	return 0;
 }
 
+void wz_job_contract(struct wz_core *c, uint32_t slot, const struct wz_preempt *p)
+{
+	struct wz_job *j = &c->jobs.job[slot];
+
+	c->jobs.movable += (uint32_t)(p->movable - j->preempt.movable);
+	j->preempt = *p;
+}
+
 /* A larger run for the same tasks: every place that names a task by its number in the pool follows. */
 static void move_run(struct wz_core *c, struct wz_job *j, uint32_t to)
 {
@@ -166,6 +174,7 @@ void wz_jobs_drop(struct wz_core *c, uint32_t slot)
 	for (uint32_t i = 0; i < (1u << job->task_order); i++)
 		wz_check(c->jobs.task[job->first_task + i].node == WZ_ID_NONE);
 	wz_holds_drop_of(c, slot);
+	c->jobs.movable -= job->preempt.movable;
 	c->ended[c->n_ended++] = (struct wz_ended){job->number, (enum wz_end)job->end};
 	c->sum -= job->hash;
 	if (c->queues.n)

@@ -44,16 +44,20 @@ static void account(struct wz_core *c, const struct wz_task *t, int sign)
 	}
 }
 
-static void link_task(struct wz_core *c, uint32_t task)
+/* After another task of the node; WZ_ID_NONE: before all. */
+static void link_task(struct wz_core *c, uint32_t task, uint32_t after)
 {
 	struct wz_task *all = c->jobs.task, *t = &all[task];
 	struct wz_node *n = &c->model.node[t->node];
 
-	t->prev = WZ_ID_NONE;
-	t->next = n->head_task;
+	t->prev = after;
+	t->next = after == WZ_ID_NONE ? n->head_task : all[after].next;
 	if (t->next != WZ_ID_NONE)
 		all[t->next].prev = task;
-	n->head_task = task;
+	if (after == WZ_ID_NONE)
+		n->head_task = task;
+	else
+		all[after].next = task;
 	c->jobs.live_tasks++;
 }
 
@@ -70,6 +74,11 @@ static void unlink_task(struct wz_core *c, uint32_t task)
 	c->jobs.live_tasks--;
 }
 
+void wz_ledger_peek(struct wz_core *c, uint32_t task, int sign)
+{
+	account(c, &c->jobs.task[task], sign);
+}
+
 static void log_undo(struct wz_core *c, uint32_t task, bool took, const struct wz_place *p)
 {
 	if (!c->ledger.open)
@@ -78,7 +87,6 @@ static void log_undo(struct wz_core *c, uint32_t task, bool took, const struct w
 	c->ledger.undo[c->ledger.n_undo++] = (struct wz_undo){.task = task,
 	        .took = took,
 	        .place = *p,
-	        .next = c->jobs.task[task].next,
 	        .prev = c->jobs.task[task].prev};
 }
 
@@ -98,7 +106,8 @@ void wz_ledger_lift(struct wz_core *c, uint32_t hold)
 	lift(c, hold, true);
 }
 
-void wz_ledger_take(struct wz_core *c, uint32_t task, const struct wz_place *p)
+/* What was given up comes back to its place in the list of its node, of which NODE_LEFT makes something. */
+static void take(struct wz_core *c, uint32_t task, const struct wz_place *p, uint32_t after)
 {
 	struct wz_task *t = &c->jobs.task[task];
 
@@ -111,7 +120,7 @@ void wz_ledger_take(struct wz_core *c, uint32_t task, const struct wz_place *p)
 	t->dev_milli = p->dev_milli;
 	t->dev_mem = p->dev_mem;
 	account(c, t, -1);
-	link_task(c, task);
+	link_task(c, task, after);
 	c->changes += !c->ledger.trial;
 	if (c->between.n_tallies)
 		wz_between_count(c, task, 1);
@@ -120,6 +129,11 @@ void wz_ledger_take(struct wz_core *c, uint32_t task, const struct wz_place *p)
 		wz_queue_task(c, task, 1);
 	if (c->gate.on)
 		wz_gate_task(c, task, 1);
+}
+
+void wz_ledger_take(struct wz_core *c, uint32_t task, const struct wz_place *p)
+{
+	take(c, task, p, WZ_ID_NONE);
 }
 
 /* Does the node give out more than it has? Only facts can bring that about. What is held is not given out. */
@@ -171,7 +185,7 @@ void wz_ledger_give(struct wz_core *c, uint32_t task)
 	c->changes += !c->ledger.trial;
 	t->node = WZ_ID_NONE;
 	t->devices = 0;
-	if (c->model.node[p.node.v].over)
+	if (c->model.node[p.node.v].over && !c->ledger.trial)
 		wz_ledger_observe(c, p.node.v);
 	wz_index_changed(c, p.node.v);
 }
@@ -211,23 +225,11 @@ uint32_t wz_ledger_mark(const struct wz_core *c)
 	return c->ledger.n_undo;
 }
 
-/* The task is back at its place, also in the node's list, whose order is state. */
-static void retake(struct wz_core *c, const struct wz_undo *u)
+static void take_back(struct wz_core *c, const struct wz_undo *u)
 {
-	struct wz_task *all = c->jobs.task;
-
-	wz_ledger_take(c, u->task, &u->place);
-	if (!c->model.node[u->place.node.v].over) /* leaving may have ended what facts had brought about */
+	take(c, u->task, &u->place, u->prev);
+	if (!c->model.node[u->place.node.v].over) /* a look may have found it no more so, without the task */
 		wz_ledger_observe(c, u->place.node.v);
-	if (u->prev == WZ_ID_NONE)
-		return;
-	unlink_task(c, u->task);
-	c->jobs.live_tasks++;
-	all[u->task].prev = u->prev;
-	all[u->task].next = u->next;
-	all[u->prev].next = u->task;
-	if (u->next != WZ_ID_NONE)
-		all[u->next].prev = u->task;
 }
 
 void wz_ledger_rollback(struct wz_core *c, uint32_t mark)
@@ -241,7 +243,7 @@ void wz_ledger_rollback(struct wz_core *c, uint32_t mark)
 		else if (u->took)
 			wz_ledger_give(c, u->task);
 		else
-			retake(c, u);
+			take_back(c, u);
 	}
 	c->ledger.open = true;
 }

@@ -16,6 +16,16 @@ enum wz_param {
 	WZ_PARAM_LAUNCH_FAILURES_MAX,   /* in a row; then the job ends. 0: no limit */
 	WZ_PARAM_PREEMPT_MARGIN_US,     /* what a PREEMPT has beyond the grace of the contract */
 	WZ_PARAM_FREEZE_TIMEOUT_US,     /* deadline of SUSPEND, RESUME */
+	/* making room (evict.c) */
+	WZ_PARAM_EVICT_JOBS,            /* waiting jobs that one decision makes room for; 0: none is made */
+	WZ_PARAM_EVICT_PER_HOUR,        /* evictions, of all the cluster */
+	WZ_PARAM_PREEMPT_MAX,           /* times that one job is moved aside; then it is a victim no more */
+	WZ_PARAM_EVICT_WORK,            /* nodes and sets that one decision looks at */
+	WZ_PARAM_EVICT_HOLD_US,         /* room is held for so long after those who leave must be gone */
+	WZ_PARAM_EVICT_CHECKPOINT_US,   /* cost: what a checkpoint takes, */
+	WZ_PARAM_EVICT_RESTART_US,      /* what a restart takes, */
+	WZ_PARAM_EVICT_WAIT_US,         /* what waiting costs who does not fit elsewhere, */
+	WZ_PARAM_EVICT_UNFAIR_US,       /* and each time that a job was moved aside before */
 	WZ_PARAM_REPACK_PER_HOUR,       /* moves that repacking may make an hour; 0: only when asked */
 	WZ_PARAM_REPACK_INTERVAL_US,    /* between two searches */
 	WZ_PARAM_REPACK_HORIZON_US,     /* how long room that is gained counts */
@@ -64,7 +74,7 @@ int wz_holds_lift(struct wz_core *c, uint32_t slot);
 void wz_hold_account(struct wz_core *c, const struct wz_place *p, int sign); /* of the ledger: +1 gives, -1 takes */
 void wz_holds_of_node(const struct wz_core *c, uint32_t node, struct wz_scratch *ret, int64_t *ret_cpu,
                       int64_t *ret_mem, int32_t *ret_tasks); /* what they take there */
-bool wz_hold_hurts(const struct wz_core *c, uint32_t node); /* holds there claim what is not free and is not given up */
+bool wz_hold_hurts(const struct wz_core *c, const struct wz_hold *h); /* it claims what is not free and is not given up */
 /* Facts about the node changed: holds that have no room any more end, the latest first. */
 void wz_holds_recheck(struct wz_core *c, uint32_t node);
 uint64_t wz_hold_hash(const struct wz_core *c, const struct wz_hold *h);

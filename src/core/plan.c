@@ -130,7 +130,10 @@ static int note_started(struct wz_core *c)
 	for (; c->ledger.trial && x->seen < c->ledger.n_undo; x->seen++) {
 		struct wz_end_time e = {.task = c->ledger.undo[x->seen].task};
 		uint32_t at = x->n_end;
-		int r = wz_grow(&c->mem, &x->end, &x->end_cap, x->n_end + 1, sizeof(*x->end));
+		int r = 0;
+		if (!c->ledger.undo[x->seen].took)
+			continue;
+		r = wz_grow(&c->mem, &x->end, &x->end_cap, x->n_end + 1, sizeof(*x->end));
 		if (r < 0)
 			return r;
 		if (c->ledger.undo[x->seen].hold || !c->ledger.undo[x->seen].took)

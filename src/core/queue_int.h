@@ -218,7 +218,7 @@ struct wz_reservations {
 	uint32_t n, cap;
 };
 #define WZ_PLAN_WORK_MAX \
-	(1u << 20) /* nodes looked at and times passed, of one decide; the first job is always planned */
+	(1u << 17) /* nodes looked at and times passed, of one decide; the first job is always planned */
 #define WZ_RESERVATIONS_MAX 1024u
 int wz_reservation_set(struct wz_core *c, const struct wz_event *e, struct wz_err *err);
 int wz_reservation_remove(struct wz_core *c, const struct wz_event *e, struct wz_err *err);

@@ -203,6 +203,16 @@ static bool has_trouble(const struct wz_core *c, const struct wz_node *n)
 	return false;
 }
 
+/* By this search already: from one node in trouble to another. */
+static bool has_moved(const struct wz_repack *x, uint32_t task)
+{
+	uint32_t i = 0;
+
+	while (i < x->n && x->move[i].task != task)
+		i++;
+	return i < x->n;
+}
+
 static int vacate(struct wz_core *c, struct wz_repack *x, struct wz_rng *rng, struct wz_plan *plan)
 {
 	int r = 0;
@@ -216,7 +226,7 @@ static int vacate(struct wz_core *c, struct wz_repack *x, struct wz_rng *rng, st
 			next = c->jobs.task[t].next;
 			if (x->n >= x->moves_max || x->work >= x->work_max)
 				return r;
-			if (!wz_repack_movable(c, t) || !should_leave(c, t))
+			if (!wz_repack_movable(c, t) || !should_leave(c, t) || has_moved(x, t))
 				continue;
 			x->cost_max = wz_sat_add(
 			        x->cost, worth_of(c, c->jobs.job[c->jobs.task[t].job].shape, x->horizon_ms));

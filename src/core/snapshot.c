@@ -21,8 +21,9 @@
 
 #define MAGIC "WZCORE"
 /* 2: queues and reservations; 3: hard slices of cards; 4: parameters, holds, pauses after failed launches, suspension, the work
- * of tasks; 5: constraints, labels, budgets, sets, another number of tasks; 6: repacking */
-#define VERSION 6u
+ * of tasks; 5: constraints, labels, budgets, sets, another number of tasks; 6: repacking; 7:
+ * evictions of this hour */
+#define VERSION 7u
 #define BYTE_ORDER_MARK 0x01020304u /* of the policy state, which is opaque */
 
 struct io {
@@ -174,6 +175,7 @@ struct head {
 	bool facts_changed;
 	uint64_t pause_step, pause_seq;
 	int32_t pause_priority;
+	uint64_t evicted_hour, evicted;
 };
 
 static void io_head(struct io *x, struct head *h)
@@ -189,6 +191,10 @@ static void io_head(struct io *x, struct head *h)
 	io_u64(x, &h->pause_step);
 	io_u64(x, &h->pause_seq);
 	io_i32(x, &h->pause_priority, INT32_MIN, INT32_MAX);
+	if (x->version >= 7) {
+		io_u64(x, &h->evicted_hour);
+		io_u64(x, &h->evicted);
+	}
 	want(x, h->next_effect >= 1 && h->start_timeout && h->stop_timeout, "a counter is zero");
 }
 
@@ -953,7 +959,8 @@ int wz_core_export(const struct wz_core *c, struct wz_buf *b, struct wz_err *err
 	struct io x = {.out = b, .version = VERSION};
 	size_t begin = b->len, scratch = 2 * sizeof(uint32_t) * (c->jobs.n + 1ull);
 	struct head h = {c->seed, c->now_us, c->step, c->next_effect, c->start_timeout_us, c->stop_timeout_us,
-	        c->jobs.next_seq, c->facts_changed, c->pause.step, c->pause.seq, c->pause.priority};
+	        c->jobs.next_seq, c->facts_changed, c->pause.step, c->pause.seq, c->pause.priority,
+	        c->evicted.hour_us, c->evicted.n};
 	char text[WZ_POLICY_TEXT_MAX];
 	struct wz_str policy = policy_text(c, text), state = {c->policy_state, c->policy->state_size};
 	uint64_t digest = wz_core_digest(c), version = VERSION, rules = c->policy->version, mark = 0;
@@ -1525,6 +1532,7 @@ static void read_job(struct import *m, uint32_t at, uint64_t *last_seq)
 	r.class_id = class_id;
 	r.next = r.prev = r.attention_at = WZ_ID_NONE;
 	r.done = extra.n_done;
+	c->jobs.movable += r.preempt.movable;
 	*j = r;
 	for (uint32_t i = 0; ok(m) && i < extra.n_done; i++) {
 		uint32_t t = 0;
@@ -1601,7 +1609,7 @@ static void read_wanted(struct import *m)
 	uint32_t n = 0, open = 0;
 
 	for (uint32_t i = 0; i < m->n_jobs; i++)
-		for (uint32_t t = 0; t < c->jobs.job[i].tasks_max; t++)
+		for (uint32_t t = 0; t < c->jobs.job[i].n_tasks; t++)
 			open += wz_task_wants(c, c->jobs.job[i].first_task + t) != 0;
 	io_count(&m->x, &n, open, 2);
 	want(&m->x, n == open, "a stop is neither wanted nor in flight");
@@ -1631,8 +1639,7 @@ static void read_holds(struct import *m)
 		struct hold_record h = {0};
 		const struct wz_job *j;
 		io_hold(&m->x, &h);
-		want(&m->x, h.job < m->n_jobs && h.task < c->jobs.job[h.job].tasks_max,
-		        "a hold's job is not there");
+		want(&m->x, h.job < m->n_jobs && h.task < c->jobs.job[h.job].n_tasks, "a hold's job is not there");
 		want(&m->x,
 		        h.id < c->next_effect && wz_inflight_find(c, h.id) == WZ_ID_NONE &&
 		                (c->holds.n == 0 || c->holds.h[c->holds.n - 1].id < h.id),
@@ -1824,6 +1831,8 @@ static void read_all(struct import *m, const struct wz_core_options *o)
 	c->pause.step = h.pause_step;
 	c->pause.seq = h.pause_seq;
 	c->pause.priority = h.pause_priority;
+	c->evicted.hour_us = h.evicted_hour;
+	c->evicted.n = h.evicted;
 	read_params(m);
 	if (ok(m))
 		read_catalogue(m);

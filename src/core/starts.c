@@ -273,7 +273,8 @@ int wz_core_plan_starts(struct wz_core *c, const struct wz_starts_options *o, st
 {
 	uint32_t max = o->jobs && o->jobs < JOBS_MAX ? o->jobs : o->jobs ? JOBS_MAX : 256, n, banded = 0, k;
 	uint32_t samples = o->samples >= 9 && o->samples <= SAMPLES_MAX ? (o->samples + 1) / 10 * 10 - 1 : 19;
-	uint64_t work = o->work ? o->work : 1ULL << 26, unit;
+	/* Half of the work for the plan by limits, half for bands; one job is always planned. */
+	uint64_t work = o->work ? o->work : 1ULL << 26, each = c->model.n_nodes + c->jobs.live_tasks + 1;
 	struct future_ctx x = {.c = c};
 	struct kept kept = {0};
 	size_t size = max * sizeof(uint32_t) + (samples + 1ull) * max * sizeof(uint64_t);
@@ -281,13 +282,14 @@ int wz_core_plan_starts(struct wz_core *c, const struct wz_starts_options *o, st
 	uint32_t *slot = (uint32_t *)(start + (samples + 1ull) * max);
 	int r = start ? room_for_notes(c) : -ENOMEM;
 
+	if (work / 2 / each < max)
+		max = work / 2 / each ? (uint32_t)(work / 2 / each) : 1;
 	n = r == 0 ? in_order(c, slot, max) : 0;
 	if (n)
 		r = plan_once(c, &x, slot, n, &kept, start);
 	if (n && r == 0)
 		r = keep_plan(c, &kept);
-	unit = n ? (c->future.work / n + c->model.n_nodes + 1) * samples : 1;
-	banded = work / unit < n ? (uint32_t)(work / unit) : n;
+	banded = work / 2 / each / samples < n ? (uint32_t)(work / 2 / each / samples) : n;
 	for (x.sample = 1; r == 0 && banded && x.sample <= samples; x.sample++)
 		r = plan_once(c, &x, slot, banded, &kept, start + x.sample * max);
 	c->gate.slot = WZ_ID_NONE;

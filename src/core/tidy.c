@@ -18,7 +18,7 @@
 #include <string.h>
 
 #define PILES_MAX 512u
-#define SLOTS 1024u       /* more than piles; a power of two */
+#define SLOTS 1024u /* more than piles; a power of two */
 #define SHARES_MAX 6u /* on a device; others are left alone */
 #define BEST_MAX 400u /* exchanges that are tried on devices, best first */
 #define SIDES_MAX 400u /* devices of a pile that are looked at */
@@ -47,7 +47,7 @@ struct tidy {
 	uint32_t *next; /* by device */
 	struct side *side; /* [2 x SIDES_MAX] */
 	uint32_t n;
-	uint16_t slot[SLOTS];    /* of a hash table: numbers of piles, PILES_MAX: none */
+	uint16_t slot[SLOTS]; /* of a hash table: numbers of piles, PILES_MAX: none */
 };
 
 static int64_t value_of(const struct wz_core *c, int32_t free)

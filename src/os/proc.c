@@ -28,6 +28,7 @@
 #endif
 
 #define FD_TO_MAX 256
+#define ENVIRON_MAX (8u << 20)
 
 enum stage { AT_HOOK, AT_SESSION, AT_LIMIT, AT_USER, AT_FD, AT_CWD, AT_EXEC };
 
@@ -358,8 +359,11 @@ int wz_proc_capture(const char *const *argv, unsigned timeout_ms, size_t max_byt
 {
 	int out[2], status = 0;
 	pid_t pid;
-	static const char *const env[] = {
-	        "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", NULL};
+	char path[4096];
+	const char *have = getenv("PATH");
+	(void)snprintf(path, sizeof path, "PATH=%s",
+	        have && *have ? have : "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+	const char *const env[] = {path, "LC_ALL=C", NULL};
 	if (pipe2(out, O_CLOEXEC) < 0)
 		return wz_err_set(err, -errno, "ForkFailed", WZ_STR("no descriptors left"));
 	struct wz_proc_fd fds[] = {{out[1], 1}};
@@ -582,6 +586,37 @@ int wz_proc_signal_session(pid_t sid, int sig)
 			continue;
 		found++;
 		kill(t.p[i].pid, sig);
+	}
+	wz_grow_free(wz_os_mem(), &t.p, &t.cap, sizeof *t.p);
+	return rc < 0 ? rc : found;
+}
+
+/* Is it one of the NUL-terminated strings? */
+static bool has_string(struct wz_str all, struct wz_str one)
+{
+	while (all.ptr && all.len) {
+		if (wz_str_eq(wz_str_split(&all, '\0'), one))
+			return true;
+	}
+	return false;
+}
+
+int wz_proc_signal_env(const char *variable, int sig)
+{
+	struct table t = {0};
+	int rc = table_read(wz_os_mem(), &t), found = 0;
+	for (uint32_t i = 0; i < t.n && rc == 0; i++) {
+		struct wz_file_text text;
+		char path[64];
+		(void)snprintf(path, sizeof path, "/proc/%d/environ", (int)t.p[i].pid);
+		if (t.p[i].state == 'Z' || t.p[i].pid == getpid() ||
+		        wz_file_read(path, ENVIRON_MAX, wz_os_mem(), &text, NULL) < 0)
+			continue;
+		if (has_string(wz_file_text_str(&text), wz_str(variable))) {
+			found++;
+			kill(t.p[i].pid, sig);
+		}
+		wz_file_text_release(&text);
 	}
 	wz_grow_free(wz_os_mem(), &t.p, &t.cap, sizeof *t.p);
 	return rc < 0 ? rc : found;

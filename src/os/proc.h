@@ -87,6 +87,8 @@ int wz_proc_descendants(pid_t root, pid_t *pids, unsigned cap);
 int wz_proc_signal_descendants(pid_t root, int sig);
 /* The same for all of one session (all that was started by a session leader that is gone and did not setsid). */
 int wz_proc_signal_session(pid_t sid, int sig);
+/* And for all that were started with this "NAME=VALUE" in their environment, as far as we may look at them. */
+int wz_proc_signal_env(const char *variable, int sig);
 
 /* "TERM", "SIGTERM" or "15" to a number; -EINVAL. */
 int wz_proc_signal_parse(struct wz_str name, int *ret);

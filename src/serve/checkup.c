@@ -92,6 +92,11 @@ enum {
 	M_WAL,
 	M_FAILING,
 	M_DISK,
+	M_START_LATEST,
+	M_START_BY_LATEST,
+	M_START_BAND,
+	M_START_WITHIN,
+	M_START_WIDTH,
 	M_NOTES,
 	M_COUNT_
 };
@@ -111,6 +116,17 @@ static const struct wz_metric table[] = {
         [M_FAILING] = {"wz_store_failing", "1 while the journal cannot be written.", WZ_METRIC_GAUGE, {NULL}, NULL,
                 0},
         [M_DISK] = {"wz_disk_free_bytes", "Room left for the state directory.", WZ_METRIC_GAUGE, {NULL}, NULL, 0},
+        [M_START_LATEST] = {"wz_starts_with_latest_total", "Jobs that started and had been told a latest start.",
+                WZ_METRIC_COUNTER, {NULL}, NULL, 0},
+        [M_START_BY_LATEST] = {"wz_starts_by_latest_total", "Of them, those that started by it.", WZ_METRIC_COUNTER,
+                {NULL}, NULL, 0},
+        [M_START_BAND] = {"wz_starts_with_band_total",
+                "Jobs that started and had been told a likely band (80 of 100).", WZ_METRIC_COUNTER, {NULL}, NULL,
+                0},
+        [M_START_WITHIN] = {"wz_starts_within_band_total", "Of them, those that started within it.",
+                WZ_METRIC_COUNTER, {NULL}, NULL, 0},
+        [M_START_WIDTH] = {"wz_starts_band_median_seconds", "Median width of these bands.", WZ_METRIC_GAUGE, {NULL},
+                NULL, 0},
         [M_NOTES] = {"wz_notifications_total", "Deliveries, by what became of them.", WZ_METRIC_COUNTER, {"result"},
                 NULL, 0},
 };
@@ -124,9 +140,11 @@ void serve_collect(void *ctx, struct wz_metrics *m)
 {
 	struct serve *s = ctx;
 	struct wz_core_stats c;
+	struct wz_starts_record starts;
 	struct wz_store_status st;
 	struct wz_notify_stats n;
 	wz_core_stats(s->core, &c);
+	wz_core_starts_record(s->core, &starts);
 	wz_store_status(s->store, &st);
 	wz_notify_stats(s->notify, &n);
 	const double v[M_NOTES] = {[M_WAITING] = (double)c.jobs_waiting,
@@ -140,7 +158,12 @@ void serve_collect(void *ctx, struct wz_metrics *m)
 	        [M_DB] = (double)st.db_bytes,
 	        [M_WAL] = (double)st.wal_bytes,
 	        [M_FAILING] = st.failing,
-	        [M_DISK] = (double)disk_free(s)};
+	        [M_DISK] = (double)disk_free(s),
+	        [M_START_LATEST] = (double)starts.with_latest,
+	        [M_START_BY_LATEST] = (double)starts.by_latest,
+	        [M_START_BAND] = (double)starts.with_band,
+	        [M_START_WITHIN] = (double)starts.within,
+	        [M_START_WIDTH] = (double)starts.width_median_us / 1e6};
 	for (unsigned i = 0; i < M_NOTES; i++)
 		wz_metric_set(m, &table[i], NULL, v[i]);
 	const struct wz_str results[] = {WZ_STR("sent"), WZ_STR("given_up"), WZ_STR("dropped")};

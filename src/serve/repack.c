@@ -23,12 +23,13 @@ static struct wz_str name_of_node(struct serve *s, wz_node_id node)
 
 static const char *words(const struct wz_repack_report *r)
 {
-	return r->n == 0        ? "Nothing to gain now."
-	       : r->n_opened    ? "Work that waits would start."
-	                        : "Remainders would be brought together, or work would leave where it should not be.";
+	return r->n == 0     ? "Nothing to gain now."
+	       : r->n_opened ? "Work that waits would start."
+	                     : "Remainders would be brought together, or work would leave where it should not be.";
 }
 
-static int plan_of(struct serve *s, struct wz_arena *a, uint32_t moves, struct wz_api_repack *ret, struct wz_err *err)
+static int plan_of(
+        struct serve *s, struct wz_arena *a, uint32_t moves, struct wz_api_repack *ret, struct wz_err *err)
 {
 	struct wz_repack_report *r = wz_arena_alloc(a, sizeof *r);
 	struct wz_api_move *v;

@@ -79,6 +79,7 @@ struct place_facts { /* of a device, beside the core's */
 	int64_t mem_used, power_mw, read_us;
 	struct wz_series *series; /* NULL: none yet */
 	struct told told; /* what the core was told last */
+	uint64_t wrong_job; /* computes here and was not given it; 0: none */
 };
 struct node_facts { /* by node id */
 	struct place_facts *device;
@@ -119,6 +120,7 @@ struct serve {
 	struct wz_timer book_timer;
 	bool armed; /* the step's timer is set */
 	uint64_t last_job, seq;
+	int64_t starts_us; /* when starts were planned last; 0: never */
 	int64_t wall_us, mono_us; /* the two clocks at the start */
 	struct wz_timer step_timer, deadline_timer, agent_timer, patience_timer;
 	struct wz_watch store_watch;

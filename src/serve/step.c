@@ -418,6 +418,23 @@ void serve_deadline(void *ctx)
 		set_deadline(s);
 }
 
+#define STARTS_EVERY_US 10000000
+#define STARTS_WORK (1u << 20) /* milliseconds on a machine */
+
+/* When the first waiting jobs will start: told by `wz why`, and judged by the metrics when they have. */
+static void plan_starts(struct serve *s)
+{
+	int64_t now = serve_now_us(s);
+	struct wz_core_stats c;
+	if (!s->adopted || s->stopping || (s->starts_us && now < s->starts_us + STARTS_EVERY_US))
+		return;
+	wz_core_stats(s->core, &c);
+	if (c.jobs_waiting == 0)
+		return;
+	s->starts_us = now;
+	(void)wz_core_plan_starts(s->core, &(struct wz_starts_options){.work = STARTS_WORK}, NULL);
+}
+
 void serve_step(void *ctx)
 {
 	struct serve *s = ctx;
@@ -445,5 +462,6 @@ void serve_step(void *ctx)
 	}
 	if (s->adopted && !s->stopping && (!s->plan.complete || book_moved(s)))
 		serve_soon(s);
+	plan_starts(s);
 	set_deadline(s);
 }

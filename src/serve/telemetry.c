@@ -63,15 +63,59 @@ static void read_one(struct place_facts *f, const struct wz_wire_reading *r)
 		f->power_mw = v;
 }
 
-/* How many processes on each device are none of ours. */
-static void count_foreign(struct node_facts *n, const struct wz_wire_telemetry *t)
+static bool holds_device(struct serve *s, uint64_t job, uint32_t node, uint32_t index)
 {
+	struct wz_job_info info;
+	struct wz_place p;
+	if (wz_core_job(s->core, job, &info) < 0)
+		return true; /* about to be gone */
+	for (uint32_t t = 0; t < info.task_numbers; t++)
+		if (wz_core_task(s->core, job, t, &p) == 0 && p.node.v == node && p.devices >> index & 1)
+			return true;
+	return false;
+}
+
+/* A job of ours computes on a card that it was not given: told once for each job and device, and shown while it lasts. */
+static void on_wrong_device(struct serve *s, uint64_t job, uint32_t node, uint32_t index, struct place_facts *f)
+{
+	struct wz_num n, i;
+	if (f->wrong_job != job) {
+		struct touched *t = serve_touch(s, job);
+		struct wz_err text;
+		(void)wz_err_set(&text, -EINVAL, "WrongDevice", WZ_STR("job "), wz_str_u64(&n, job),
+		        WZ_STR(" computes on "), node_name(s, node), WZ_STR(":"), wz_str_u64(&i, index),
+		        WZ_STR(" ("), wz_str(f->uuid), WZ_STR("), which it was not given"));
+		serve_log("WRONG_DEVICE", text.text);
+		if (t)
+			t->what = "wrong_device";
+		serve_soon(s);
+	}
+	f->wrong_job = job;
+}
+
+/* Who is on each device: strangers are counted, and ours that should be elsewhere noted. */
+static void look_at_processes(struct serve *s, uint32_t node, const struct wz_wire_telemetry *t)
+{
+	struct node_facts *n = &s->node[node];
 	const struct wz_wire_proc *p = t->procs.item;
+	uint64_t wrong[WZ_NODE_DEVICES_MAX] = {0};
 	for (uint32_t i = 0; i < n->n_devices; i++)
 		n->device[i].foreign = 0;
-	for (uint32_t i = 0; i < t->procs.n; i++)
-		if (p[i].index >= 0 && p[i].index < n->n_devices && p[i].job == 0)
-			n->device[p[i].index].foreign++;
+	for (uint32_t i = 0; i < t->procs.n; i++) {
+		if (p[i].index < 0 || p[i].index >= n->n_devices)
+			continue;
+		uint32_t index = (uint32_t)p[i].index;
+		if (p[i].job == 0)
+			n->device[index].foreign++;
+		else if (index < WZ_NODE_DEVICES_MAX && !holds_device(s, (uint64_t)p[i].job, node, index))
+			wrong[index] = (uint64_t)p[i].job;
+	}
+	for (uint32_t i = 0; i < n->n_devices && i < WZ_NODE_DEVICES_MAX; i++) {
+		if (wrong[i])
+			on_wrong_device(s, wrong[i], node, i, &n->device[i]);
+		else
+			n->device[i].wrong_job = 0;
+	}
 }
 
 void telemetry(struct serve *s, const struct wz_wire_telemetry *t)
@@ -93,5 +137,5 @@ void telemetry(struct serve *s, const struct wz_wire_telemetry *t)
 		tell_core(s, id, (uint32_t)d[i].index, f);
 	}
 	if (t->procs_known)
-		count_foreign(n, t);
+		look_at_processes(s, id, t);
 }

@@ -4,12 +4,17 @@
 #include "base/csv.h"
 #include "base/near.h"
 #include "os/file.h"
+#include "sim/gunzip.h"
 
-const struct wz_trace_format *const wz_trace_formats[] = {&wz_format_openb, &wz_format_wz, &wz_format_muri,
-        &wz_format_elasticflow, &wz_format_chronus, &wz_format_tiresias, &wz_format_philly, &wz_format_helios,
-        &wz_format_pai, &wz_format_spotjobs, &wz_format_dlrm, &wz_format_genai, NULL};
+#include <glob.h>
 
-#define SOURCES_MAX 64u
+const struct wz_trace_format *const wz_trace_formats[] = {&wz_format_dlrm, &wz_format_openb, &wz_format_wz,
+        &wz_format_muri, &wz_format_elasticflow, &wz_format_chronus, &wz_format_tiresias, &wz_format_philly,
+        &wz_format_helios, &wz_format_pai, &wz_format_spotjobs, &wz_format_genai, &wz_format_gavel,
+        &wz_format_gavel_speeds, &wz_format_pollux, &wz_format_pollux_profile, &wz_format_swf, &wz_format_spot,
+        &wz_format_kubernetes, NULL};
+
+#define SOURCES_MAX 256u
 #define SNIFF_BYTES 8192u
 
 const struct wz_trace_format *wz_trace_format_find(struct wz_str name, struct wz_err *err)
@@ -60,7 +65,7 @@ int wz_trace_sniff(const struct wz_trace_source *src, const struct wz_trace_form
 		return rc;
 	}
 	for (const struct wz_trace_format *const *f = wz_trace_formats; *f; f++) {
-		if (only && *f != only)
+		if (only && *f != only && !(*f)->read_facts) /* facts go with any format */
 			continue;
 		unsigned holds = (*f)->sniff(src->text);
 		if (holds) {
@@ -100,6 +105,11 @@ int wz_trace_read(const struct wz_trace_source *src, uint32_t n, const struct wz
 			return rc;
 	}
 	for (uint32_t i = 0; i < n; i++) {
+		rc = holds[i] & WZ_TRACE_FACTS ? format[i]->read_facts(&src[i], tasks, err) : 0;
+		if (rc < 0)
+			return rc;
+	}
+	for (uint32_t i = 0; i < n; i++) {
 		rc = holds[i] & WZ_TRACE_TASKS ? format[i]->read_tasks(&src[i], nodes, tasks, err) : 0;
 		if (rc < 0)
 			return rc;
@@ -107,24 +117,65 @@ int wz_trace_read(const struct wz_trace_source *src, uint32_t n, const struct wz
 	return 0;
 }
 
+/* What glob finds for the companions of a format, in the folder of `path` and the one above; at most what is left of SOURCES_MAX. */
+static void add_companions(const struct wz_trace_format *f, const char *path, glob_t *g)
+{
+	static const char *const where[] = {"", "../"};
+	struct wz_str name = wz_str(path);
+	size_t folder = name.len;
+	char pattern[4096];
+	struct wz_buf b;
+
+	while (folder > 0 && path[folder - 1] != '/')
+		folder--;
+	for (const char *const *c = f->companions; c && *c; c++)
+		for (int i = 0; i < 2; i++) {
+			wz_buf_init_fixed(&b, pattern, sizeof pattern);
+			wz_buf_add(&b, (struct wz_str){path, folder});
+			wz_buf_addz(&b, where[i]);
+			wz_buf_addz(&b, *c);
+			size_t before = g->gl_pathc;
+			int flags = before || g->gl_pathv ? GLOB_APPEND : 0;
+			if (b.status == 0 && glob(wz_buf_z(&b), flags, NULL, g) == 0 && g->gl_pathc > before)
+				break;
+		}
+}
+
 int wz_trace_load(const char *const *path, uint32_t n, const struct wz_trace_format *only, const struct wz_mem *mem,
         struct wz_sim_nodes *nodes, struct wz_sim_tasks *tasks, struct wz_err *err)
 {
 	struct wz_file_text text[SOURCES_MAX];
 	struct wz_trace_source src[SOURCES_MAX];
-	uint32_t got = 0;
+	glob_t found = {0};
+	uint32_t got = 0, given = n;
 	int rc = 0;
 	if (n > SOURCES_MAX)
 		return wz_err_set(err, -E2BIG, "TooMany", WZ_STR("more than 64 trace files"));
 	for (; got < n; got++) {
-		rc = wz_file_read(path[got], WZ_TRACE_BYTES_MAX, mem, &text[got], err);
+		const char *p = got < given ? path[got] : found.gl_pathv[got - given];
+		const struct wz_trace_format *f;
+		unsigned holds;
+		rc = wz_file_read(p, WZ_TRACE_BYTES_MAX, mem, &text[got], err);
 		if (rc < 0)
 			break;
-		src[got] = (struct wz_trace_source){wz_str(path[got]), wz_file_text_str(&text[got])};
+		if (wz_is_gzip(wz_file_text_str(&text[got])))
+			rc = wz_gunzip(&text[got], WZ_TRACE_BYTES_MAX, p, err);
+		if (rc < 0) {
+			wz_file_text_release(&text[got]);
+			break;
+		}
+		src[got] = (struct wz_trace_source){wz_str(p), wz_file_text_str(&text[got])};
+		if (got < given && wz_trace_sniff(&src[got], only, &f, &holds, NULL) == 0 && f->companions) {
+			add_companions(f, p, &found);
+			n = given + (uint32_t)found.gl_pathc;
+			n = n > SOURCES_MAX ? SOURCES_MAX : n;
+		}
 	}
 	if (rc == 0)
 		rc = wz_trace_read(src, n, only, nodes, tasks, err);
 	for (uint32_t i = 0; i < got; i++)
 		wz_file_text_release(&text[i]);
+	if (found.gl_pathv)
+		globfree(&found);
 	return rc;
 }

@@ -12,7 +12,8 @@
 
 #define WZ_TRACE_BYTES_MAX ((size_t)2 << 30) /* of one file */
 
-enum wz_trace_holds { WZ_TRACE_NODES = 1, WZ_TRACE_TASKS = 2 };
+/* FACTS: what jobs of other files refer to, such as speeds; read before any job. */
+enum wz_trace_holds { WZ_TRACE_NODES = 1, WZ_TRACE_TASKS = 2, WZ_TRACE_FACTS = 4 };
 
 struct wz_trace_source {
 	struct wz_str name; /* "pods.csv" */
@@ -31,11 +32,19 @@ struct wz_trace_format {
 	int (*write)(const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *tasks, unsigned what,
 	        struct wz_buf *b, struct wz_err *err);
 	const char *nodes_file, *tasks_file; /* usual names: "nodes.csv", "pods.csv" */
+	int (*read_facts)(const struct wz_trace_source *src, struct wz_sim_tasks *tasks, struct wz_err *err);
+	/* Files that wz_trace_load also reads when it finds them beside a file of this format, or a folder up; patterns of
+	 * glob(3), ends with NULL. */
+	const char *const *companions;
 };
 
 extern const struct wz_trace_format wz_format_openb, wz_format_wz;
 extern const struct wz_trace_format wz_format_muri, wz_format_tiresias, wz_format_chronus, wz_format_elasticflow,
         wz_format_philly, wz_format_helios, wz_format_pai, wz_format_spotjobs, wz_format_dlrm, wz_format_genai; /* jobcsv.c */
+extern const struct wz_trace_format wz_format_gavel, wz_format_gavel_speeds; /* gavel.c */
+extern const struct wz_trace_format wz_format_pollux, wz_format_pollux_profile; /* pollux.c */
+extern const struct wz_trace_format wz_format_swf;
+extern const struct wz_trace_format wz_format_kubernetes, wz_format_spot; /* kubejson.c */
 
 extern const struct wz_trace_format *const wz_trace_formats[]; /* ends with NULL */
 const struct wz_trace_format *wz_trace_format_find(

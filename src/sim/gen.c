@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Everything drawn comes from tables of whole numbers: rows with weights, and quantiles joined by straight lines. Nodes and
  * jobs draw from two generators, so that another number of nodes leaves the jobs as they are. */
-#include "sim/gen.h"
+#include "sim/gen_int.h"
 
 #include "base/check.h"
 #include "base/fix.h"
@@ -485,6 +485,8 @@ const struct wz_gen_preset wz_gen_presets[] = {
                 lab_gen_nodes, lab_gen_jobs},
         {"llm", "8-GPU NVLink nodes in racks: gangs of 8 to 512 GPUs, elastic jobs, services", 64, 2000,
                 600ull * SECOND_US, llm_gen_nodes, llm_gen_jobs},
+        {"jobs", "8-GPU nodes, templates that are run again and again, a service with a load curve", 16, 2000,
+                500ull * SECOND_US, wz_gen_jobs_nodes, wz_gen_jobs_jobs},
         {NULL, NULL, 0, 0, 0, NULL, NULL},
 };
 

@@ -4,6 +4,7 @@
  *
  *	openb  node types and pods of Alibaba's GPU-sharing cluster (default list): shares, single GPUs, few of several
  *	lab    a few machines of mixed cards, small jobs of several users, run times with Philly's heavy tail
+ *	jobs   for wz sim run: templates of users with a size and a typical run time, hours of the day, a service
  *	llm    8-GPU NVLink nodes in racks: gangs of 8 to 512 GPUs, elastic jobs, services, many short trials */
 #ifndef WZ_SIM_GEN_H
 #define WZ_SIM_GEN_H

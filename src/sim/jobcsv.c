@@ -293,22 +293,6 @@ static uint32_t columns_of(const struct job_csv *f, struct wz_sheet_column *ret,
 	return n;
 }
 
-/* Dates become times since the first submission. */
-static void rebase(struct reader *r, uint32_t from)
-{
-	if (!r->dates || r->first_us == INT64_MAX)
-		return;
-	if (r->tasks->epoch_us == 0)
-		r->tasks->epoch_us = r->first_us;
-	for (uint32_t i = from; i < r->tasks->n; i++) {
-		struct wz_sim_task *t = &r->tasks->task[i];
-		int64_t *time[3] = {&t->submit_us, &t->start_us, &t->end_us};
-		for (int k = 0; k < 3; k++)
-			if (*time[k] >= 0)
-				*time[k] = *time[k] > r->tasks->epoch_us ? *time[k] - r->tasks->epoch_us : 0;
-	}
-}
-
 static int read_file(const struct job_csv *f, const struct wz_trace_source *src, struct wz_sim_nodes *nodes,
         struct wz_sim_tasks *tasks, struct wz_err *err)
 {
@@ -328,8 +312,8 @@ static int read_file(const struct job_csv *f, const struct wz_trace_source *src,
 	if (rc == 0 && tasks->n == before)
 		rc = wz_sheet_at(&r.sheet,
 		        wz_err_set(err, -EBADMSG, "EmptyTrace", WZ_STR("no record follows the header")), 0);
-	if (rc == 0)
-		rebase(&r, before);
+	if (rc == 0 && r.dates && r.first_us != INT64_MAX)
+		wz_sim_tasks_rebase(tasks, before, r.first_us);
 	wz_sheet_close(&r.sheet);
 	return rc;
 }
@@ -361,8 +345,13 @@ static int write_refused(const struct wz_sim_nodes *nodes, const struct wz_sim_t
 	{ \
 		return read_file(&id##_csv, src, nodes, tasks, err); \
 	} \
-	const struct wz_trace_format wz_format_##id = { \
-	        name_, summary_, id##_sniff, NULL, id##_read, write_refused, name_ ".csv", name_ ".csv"}; \
+	const struct wz_trace_format wz_format_##id = {.name = name_, \
+	        .summary = summary_, \
+	        .sniff = id##_sniff, \
+	        .read_tasks = id##_read, \
+	        .write = write_refused, \
+	        .nodes_file = name_ ".csv", \
+	        .tasks_file = name_ ".csv"}; \
 	static const struct job_csv id##_csv = {__VA_ARGS__};
 
 /* Seconds that a start took on Muri's testbed, by model and GPUs (1, 2, 4, 8, 16, 32 or more); 10 where it was not measured. */

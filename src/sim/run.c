@@ -63,7 +63,7 @@ void wz_run_touch(struct wz_run_state *s, uint32_t j)
 	struct wz_run_live *l = &s->live[j];
 	int64_t at = s->job[j].running ? l->finish_us : WZ_ORDER_NEVER;
 
-	if (rule->change && !l->ended) {
+	if (rule->change && !l->ended && !s->in->job[j].service && !s->in->job[j].replica) {
 		int64_t c = rule->change(&s->order, &s->job[j], s->now);
 		if (c <= s->now)
 			c = s->now + 1;
@@ -112,11 +112,21 @@ static void account(struct wz_run_state *s, uint32_t j, int64_t from)
 		s->window_gpu_us += g * (double)(to - from);
 }
 
+/* Services and their replicas go before all; else as the order says. */
+static struct wz_okey key_of(const struct wz_run_state *s, uint32_t j)
+{
+	const struct wz_run_job *r = &s->in->job[j];
+
+	if (r->service || r->replica)
+		return (struct wz_okey){WZ_ORDER_FIRST + !s->job[j].running, r->submit_us};
+	return s->order.rule->key(&s->order, &s->job[j], s->now);
+}
+
 void wz_run_wait(struct wz_run_state *s, uint32_t j)
 {
 	uint32_t c = s->in->job[j].class_;
 
-	s->job[j].key = s->order.rule->key(&s->order, &s->job[j], s->now);
+	s->job[j].key = key_of(s, j);
 	if (s->waiting[c].root == WZ_NONE) {
 		s->active_at[c] = s->n_active;
 		s->active[s->n_active++] = c;
@@ -180,7 +190,9 @@ int wz_run_start(struct wz_run_state *s, uint32_t j, struct wz_err *err)
 	l->held0_us = o->held_us;
 	l->finish_us =
 	        s->in->job[j].service ? WZ_ORDER_NEVER : s->now + l->delay_us + s->in->job[j].run_us - o->done_us;
-	o->key = s->order.rule->key(&s->order, o, s->now);
+	if (s->queue_used)
+		s->queue_used[s->in->job[j].queue] += wz_run_need(&s->in->job[j]);
+	o->key = key_of(s, j);
 	wz_otree_add(
 	        &s->pool, &s->running, j, o->key, o->key.a == WZ_ORDER_FIRST ? 0 : wz_run_need(&s->in->job[j]));
 	if (!l->dirty) {
@@ -207,6 +219,8 @@ static int leave(struct wz_run_state *s, uint32_t j, struct wz_err *err)
 			s->order.rule->learn(&s->order, &held, s->now);
 	}
 	wz_otree_remove(&s->pool, &s->running, j);
+	if (s->queue_used)
+		s->queue_used[s->in->job[j].queue] -= wz_run_need(&s->in->job[j]);
 	o->running = false;
 	return wz_run_place_free(&s->place, j, s->now, err);
 }
@@ -284,7 +298,7 @@ static void rekey(struct wz_run_state *s, uint32_t j)
 		s->order.rule->advance(&s->order, o, s->now);
 	if (o->running) {
 		wz_otree_remove(&s->pool, &s->running, j);
-		o->key = s->order.rule->key(&s->order, o, s->now);
+		o->key = key_of(s, j);
 		wz_otree_add(&s->pool, &s->running, j, o->key,
 		        o->key.a == WZ_ORDER_FIRST ? 0 : wz_run_need(&s->in->job[j]));
 		if (!s->live[j].dirty) {
@@ -311,7 +325,7 @@ static void settle(struct wz_run_state *s)
 			continue;
 		s->order.rule->event(&s->order, o, WZ_ORDER_SETTLED, s->now);
 		wz_otree_remove(&s->pool, &s->running, j);
-		o->key = s->order.rule->key(&s->order, o, s->now);
+		o->key = key_of(s, j);
 		wz_otree_add(&s->pool, &s->running, j, o->key,
 		        o->key.a == WZ_ORDER_FIRST ? 0 : wz_run_need(&s->in->job[j]));
 	}
@@ -347,7 +361,9 @@ static int loop(struct wz_run_state *s, struct wz_err *err)
 		int64_t at = next < s->in->n ? s->in->job[next].submit_us : WZ_ORDER_NEVER;
 		if (s->heap_n && s->live[s->heap[0]].at_us < at)
 			at = s->live[s->heap[0]].at_us;
-		if (at == WZ_ORDER_NEVER) /* only services, or what never fits, are left */
+		if (at == WZ_ORDER_NEVER &&
+		        !(s->n_active &&
+		                wz_run_faults_down(&faults))) /* only services, or what never fits, are left */
 			break;
 		if (wz_run_faults_next(&faults) <= at)
 			at = wz_run_faults_next(&faults);
@@ -400,8 +416,10 @@ static int open_state(struct wz_run_state *s, struct wz_err *err)
 	s->failed = zeros(s, c, sizeof(*s->failed));
 	s->active = zeros(s, c, sizeof(*s->active));
 	s->active_at = zeros(s, c, sizeof(*s->active_at));
-	if (r < 0 || !s->job || !s->live || !s->heap || !s->list || !s->settle || !s->waiting || !s->failed ||
-	        !s->active || !s->active_at)
+	if (s->in->queue_limit)
+		s->queue_used = zeros(s, s->in->n_queues, sizeof(*s->queue_used));
+	if (r < 0 || (s->in->queue_limit && !s->queue_used) || !s->job || !s->live || !s->heap || !s->list ||
+	        !s->settle || !s->waiting || !s->failed || !s->active || !s->active_at)
 		return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for a run"));
 	s->running.root = WZ_NONE;
 	for (uint32_t i = 0; i < c; i++)
@@ -439,6 +457,8 @@ static void close_state(struct wz_run_state *s)
 	wz_order_release(&s->order);
 	wz_predict_free(s->history);
 	wz_opool_release(&s->pool);
+	if (s->queue_used)
+		drop(s, s->queue_used, s->in->n_queues, sizeof(*s->queue_used));
 	drop(s, s->job, n, sizeof(*s->job));
 	drop(s, s->live, n, sizeof(*s->live));
 	drop(s, s->heap, n, sizeof(*s->heap));

@@ -31,7 +31,8 @@ struct wz_run_job {
 	int64_t restart_us; /* its own, as the trace says; 0: not known */
 	int64_t ckpt_us; /* progress is kept in such steps; 0: all of it */
 	bool fixed;
-	bool service;
+	bool service;           /* has no end */
+	bool replica;           /* of a service, while its load takes it: goes before all other work */
 };
 
 struct wz_run_input {
@@ -41,6 +42,7 @@ struct wz_run_input {
 	struct wz_run_job *job; /* [n] */
 	uint32_t n, cap;
 	uint32_t n_classes, n_users, n_queues, n_templates;
+	int64_t *queue_limit;   /* [queues] milli of devices; NULL: none has one */
 	uint32_t left_out; /* jobs without devices or without a run time, or larger than the cluster */
 	uint32_t gpus; /* devices of the cluster */
 	uint32_t node_gpus; /* of its largest node */
@@ -48,7 +50,12 @@ struct wz_run_input {
 	int64_t idle_mw, full_mw, price_musd; /* of one device, mean over the cluster; price an hour */
 };
 
+struct wz_run_limit { struct wz_str queue; uint32_t gpus; };
+#define WZ_RUN_LIMITS_MAX 16u
+
 struct wz_run_select {
+	const struct wz_run_limit *limit; /* what jobs of a queue may hold together */
+	uint32_t n_limits;
 	struct wz_str queue; /* empty: all */
 	int64_t from_us, to_us; /* submissions in [from, to); to 0: to the end */
 	uint32_t first, last; /* after this selection, jobs first..last-1 by submission; last 0: all */
@@ -104,6 +111,7 @@ struct wz_run_result {
 	        unfair_pct; /* fairness: Jain's index of users' slowdowns; finish-time rho, > 1.05 */
 	uint64_t decisions, events, failures, digest;
 	double cpu_s, p99_us;
+	uint32_t service_jobs; double service_pct; /* replicas of services; of the replica-time that load took, what was served */
 	double known_pct, covered_pct; /* predictions by history: known; run times within the 80 % band; NAN */
 	double held_gpu_s, work_gpu_s; /* conservation: held = work + lost */
 };

@@ -29,9 +29,16 @@ static uint32_t best_class(const struct wz_run_state *s)
 	return best;
 }
 
+static bool within_limit(const struct wz_run_state *s, uint32_t j)
+{
+	uint32_t q = s->in->job[j].queue;
+
+	return !s->queue_used || s->queue_used[q] + wz_run_need(&s->in->job[j]) <= s->in->queue_limit[q];
+}
+
 static int place_and_start(struct wz_run_state *s, uint32_t j, struct wz_err *err)
 {
-	int r = wz_run_place_try(&s->place, j, s->now, err);
+	int r = within_limit(s, j) ? wz_run_place_try(&s->place, j, s->now, err) : 0;
 
 	if (r > 0) {
 		int rs = wz_run_start(s, j, err);
@@ -158,7 +165,7 @@ static int make_room(struct wz_run_state *s, uint32_t j, struct wz_err *err)
 	int64_t back = wz_otree_sum_after(&s->pool, s->running, s->job[j].key, j);
 	int r;
 
-	if (back == 0 || s->place.free_milli + back < wz_run_need(&s->in->job[j]))
+	if (back == 0 || !within_limit(s, j) || s->place.free_milli + back < wz_run_need(&s->in->job[j]))
 		return 0;
 	if (s->place.first_on) {
 		if (!victims_on_nodes(s, j))
@@ -225,7 +232,8 @@ static void rekey_running(struct wz_run_state *s)
 		uint32_t j = s->list[i];
 		int64_t weight = s->pool.node[j].weight;
 		wz_run_sync(s, j);
-		s->job[j].key = s->order.rule->key(&s->order, &s->job[j], s->now);
+		if (s->job[j].key.a != WZ_ORDER_FIRST || !(s->in->job[j].service || s->in->job[j].replica))
+			s->job[j].key = s->order.rule->key(&s->order, &s->job[j], s->now);
 		wz_otree_remove(&s->pool, &s->running, j);
 		wz_otree_add(&s->pool, &s->running, j, s->job[j].key, weight);
 	}

@@ -18,9 +18,31 @@ static void find_next(struct wz_run_faults *f)
 			f->next = i;
 }
 
+/* Up or not at a moment, by the trace of spot availability: the first so many nodes are; where it only says whether, all. */
+static bool spot_up(const struct wz_run_state *s, uint32_t node, uint64_t gap)
+{
+	const struct wz_sim_tasks *t = s->in->tasks;
+	uint32_t most = 1;
+
+	for (uint32_t i = 0; i < t->n_spot && most == 1; i++)
+		most = t->spot[i] > 1 ? t->spot[i] : most;
+	return gap >= t->n_spot || (most > 1 ? t->spot[gap] > node : t->spot[gap] > 0);
+}
+
+/* When that changes next after now; past the trace all are there. */
+static int64_t spot_next(const struct wz_run_state *s, uint32_t node, int64_t now, bool up)
+{
+	const struct wz_sim_tasks *t = s->in->tasks;
+
+	for (uint64_t gap = (uint64_t)(now / t->spot_gap_us) + (now >= 0 ? 1 : 0); gap <= t->n_spot; gap++)
+		if (spot_up(s, node, gap) != up)
+			return (int64_t)gap * t->spot_gap_us;
+	return WZ_ORDER_NEVER;
+}
+
 int wz_run_faults_open(struct wz_run_faults *f, const struct wz_run_state *s, struct wz_err *err)
 {
-	uint32_t n = s->o->mtbf_us > 0 ? s->in->nodes->n : 0;
+	uint32_t n = s->o->mtbf_us > 0 || s->in->tasks->n_spot ? s->in->nodes->n : 0;
 
 	*f = (struct wz_run_faults){.mem = s->mem};
 	if (n == 0)
@@ -32,9 +54,18 @@ int wz_run_faults_open(struct wz_run_faults *f, const struct wz_run_state *s, st
 		return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for failures"));
 	wz_rng_seed(&f->rng, s->o->seed ^ 0xfa11);
 	for (uint32_t i = 0; i < n; i++)
-		f->at_us[i] = s->in->from_us + draw(f, s->o->mtbf_us);
+		f->at_us[i] =
+		        s->in->tasks->n_spot ? spot_next(s, i, -1, true) : s->in->from_us + draw(f, s->o->mtbf_us);
 	find_next(f);
 	return 0;
+}
+
+bool wz_run_faults_down(const struct wz_run_faults *f)
+{
+	for (uint32_t i = 0; i < f->n; i++)
+		if (f->down[i] && f->at_us[i] != WZ_ORDER_NEVER)
+			return true;
+	return false;
 }
 
 void wz_run_faults_close(struct wz_run_faults *f)
@@ -96,10 +127,12 @@ int wz_run_faults_take(struct wz_run_faults *f, struct wz_run_state *s, struct w
 		if (f->down[node]) {
 			r = strike_node(s, node, err);
 			s->failures++;
-			f->at_us[node] = s->now + s->o->mttr_us + 1;
+			f->at_us[node] = s->in->tasks->n_spot ? spot_next(s, node, s->now, false)
+			                                      : s->now + s->o->mttr_us + 1;
 		} else {
 			mend_node(s, node);
-			f->at_us[node] = s->now + draw(f, s->o->mtbf_us);
+			f->at_us[node] = s->in->tasks->n_spot ? spot_next(s, node, s->now, true)
+			                                      : s->now + draw(f, s->o->mtbf_us);
 		}
 		if (r == 0)
 			r = wz_run_place_node(&s->place, node, !f->down[node], s->now, err);

@@ -97,7 +97,7 @@ int wz_run_figures(struct wz_run_state *s, struct wz_run_result *ret, struct wz_
 {
 	const struct wz_run_input *in = s->in;
 	double *jct = wz_mem_alloc(s->mem, in->n * sizeof(*jct)), sum = 0, wait = 0, slow = 0, preempted = 0,
-	       lost = 0, work = 0;
+	       lost = 0, work = 0, served = 0, asked = 0;
 	int64_t last = in->from_us, service_end;
 	uint32_t n = 0;
 	int r;
@@ -122,6 +122,12 @@ int wz_run_figures(struct wz_run_state *s, struct wz_run_result *ret, struct wz_
 		preempted += o->preemptions;
 		lost += g * (double)o->lost_us;
 		work += g * (double)s->job[i].done_us;
+		if (in->job[i].replica || in->job[i].service) { /* not jobs that end: counted apart */
+			ret->service_jobs++;
+			served += g * (double)o->held_us;
+			asked += g * (double)(o->held_us + o->wait_us);
+			continue;
+		}
 		if (o->end_us < 0)
 			continue;
 		jct[n] = (double)(o->end_us - in->job[i].submit_us) / 1e6;
@@ -132,6 +138,7 @@ int wz_run_figures(struct wz_run_state *s, struct wz_run_result *ret, struct wz_
 	}
 	qsort(jct, n, sizeof(*jct), by_value);
 	ret->finished = n;
+	ret->service_pct = asked > 0 ? 100 * served / asked : NAN;
 	ret->mean_jct_s = n ? sum / n : NAN;
 	ret->p50_jct_s = at_quantile(jct, n, 0.5);
 	ret->p95_jct_s = at_quantile(jct, n, 0.95);

@@ -79,6 +79,7 @@ struct wz_run_state {
 	uint32_t *settle, n_settle; /* running jobs whose keys changed in this event */
 	struct wz_run_place place;
 	int64_t now;
+	int64_t *queue_used;         /* [queues] milli that run; NULL without limits */
 	bool touches; /* as published: every event restarts all that runs */
 	bool rekeyed; /* some running job's key grew, or room came: worth deciding */
 	struct wz_predict *history;

@@ -182,11 +182,17 @@ static int try_core(struct wz_run_place *p, uint32_t job, int64_t now, struct wz
 {
 	const struct wz_sim_task *t = &p->in->tasks->task[p->in->job[job].task];
 	uint64_t number = p->next_number++;
+	struct wz_profile profile = *wz_sim_task_profile(p->in->tasks, t);
+	struct wz_event submit = {.kind = WZ_EV_JOB_SUBMITTED, .time_us = (uint64_t)now};
 	uint32_t started = 0;
 	int r;
 
+	/* As many tasks as the job has here: of an elastic one, or of a service, the core would start more. */
+	profile.tasks_min = profile.tasks_max = p->in->job[job].gpus / (t->gpus ? t->gpus : 1);
+	submit.u.submit.job = number;
+	submit.u.submit.profile = &profile;
 	p->drive.time_us = (uint64_t)now;
-	r = wz_drive_submit(&p->drive, t, number, err);
+	r = wz_core_apply(p->drive.core, &submit, err);
 	if (r == 0)
 		r = step(&p->drive, err);
 	for (uint32_t i = 0; r == 0 && i < p->drive.plan.n; i++) {
@@ -200,7 +206,7 @@ static int try_core(struct wz_run_place *p, uint32_t job, int64_t now, struct wz
 		r = wz_drive_cancel(&p->drive, number, err);
 	if (r < 0)
 		return r;
-	wz_check(started == 0 || started == wz_sim_task_profile(p->in->tasks, t)->tasks_min);
+	wz_check(started == 0 || started == profile.tasks_min);
 	p->number[job] = started ? number : 0;
 	return started ? 1 : 0;
 }

@@ -33,6 +33,9 @@ void wz_runset_jsonl(
 void wz_runset_table(const struct wz_runset *s, struct wz_buf *b); /* for people: means over seeds, intervals */
 void wz_runset_jobs_csv(const struct wz_runset *s, bool header, struct wz_buf *b); /* every job of every run */
 
+/* One page: distributions of completion times, when each job of the first seed ran, the table and the comparison. Plain HTML and SVG. */
+void wz_runset_html(const struct wz_runset *s, struct wz_buf *b);
+
 /* Paired bootstrap over jobs (and seeds): how the mean JCT of each order compares to the first's, with a 95 % interval. */
 struct wz_runset_pair {
 	double ratio, low, high;

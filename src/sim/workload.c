@@ -3,6 +3,9 @@
  * costs memory and nothing else), the index entry and the element come last. */
 #include "sim/workload.h"
 
+#include "base/quant.h"
+#include "sim/elastic.h"
+
 #include "base/check.h"
 #include "base/fix.h"
 #include "base/hash.h"
@@ -39,6 +42,7 @@ void wz_sim_tasks_init(struct wz_sim_tasks *s, const struct wz_mem *mem)
 	wz_arena_init(&s->arena, mem, ARENA_BLOCK);
 	wz_strtab_init(&s->names, mem);
 	wz_strtab_init(&s->profile_keys, mem);
+	wz_strtab_init(&s->speed_keys, mem);
 }
 
 void wz_sim_tasks_release(struct wz_sim_tasks *s)
@@ -47,6 +51,11 @@ void wz_sim_tasks_release(struct wz_sim_tasks *s)
 	wz_grow_free(s->mem, &s->profile, &s->profile_cap, sizeof *s->profile);
 	wz_strtab_release(&s->names);
 	wz_strtab_release(&s->profile_keys);
+	wz_strtab_release(&s->speed_keys);
+	wz_grow_free(s->mem, &s->speeds, &s->speeds_cap, sizeof *s->speeds);
+	wz_grow_free(s->mem, &s->spot, &s->spot_cap, sizeof *s->spot);
+	wz_elastic_free(s->elastic);
+	s->elastic = NULL;
 	wz_arena_release(&s->arena);
 	s->n = s->n_profiles = 0;
 }
@@ -360,12 +369,81 @@ int wz_sim_tasks_add(struct wz_sim_tasks *s, const struct wz_sim_task *t, struct
 	        copy_str(&s->arena, t->queue, &copy.queue) < 0 ||
 	        copy_str(&s->arena, t->gpu_spec, &copy.gpu_spec) < 0 ||
 	        copy_str(&s->arena, t->template_, &copy.template_) < 0 ||
-	        wz_strtab_add(&s->names, copy.name, &id) < 0)
+	        copy_str(&s->arena, t->load, &copy.load) < 0 || wz_strtab_add(&s->names, copy.name, &id) < 0)
 		return out_of_memory(err);
 	wz_check(id == s->n);
 	summarise(&copy, &s->profile[t->profile]);
 	s->task[s->n++] = copy;
 	return 0;
+}
+
+uint32_t wz_sim_tasks_find_speeds(const struct wz_sim_tasks *s, struct wz_str key)
+{
+	uint32_t id = wz_strtab_find(&s->speed_keys, key);
+	return id == WZ_NONE ? 0 : id + 1;
+}
+
+int wz_sim_tasks_speed(
+        struct wz_sim_tasks *s, struct wz_str key, struct wz_str model, int64_t micro, struct wz_err *err)
+{
+	struct wz_sim_speeds *x;
+	uint32_t id;
+	if (wz_strtab_add(&s->speed_keys, key, &id) < 0 ||
+	        wz_grow(s->mem, &s->speeds, &s->speeds_cap, id + 2, sizeof *s->speeds) < 0)
+		return out_of_memory(err);
+	s->n_speeds = s->speed_keys.len + 1;
+	x = &s->speeds[id + 1];
+	for (uint32_t i = 0; i < x->n; i++) {
+		if (wz_str_eq(x->type[i].model, model)) {
+			x->type[i].micro = micro;
+			return 0;
+		}
+	}
+	if (x->n == WZ_SIM_SPEEDS_MAX)
+		return too_many(err, "device types with a speed", WZ_SIM_SPEEDS_MAX);
+	if (copy_str(&s->arena, model, &x->type[x->n].model) < 0)
+		return out_of_memory(err);
+	x->type[x->n++].micro = micro;
+	return 0;
+}
+
+int wz_sim_load_next(struct wz_str *rest, int64_t *ret_us, uint32_t *ret_replicas)
+{
+	uint64_t us, n;
+	if (!rest->ptr || rest->len == 0)
+		return 0;
+	struct wz_str replicas = wz_str_split(rest, ','), time = wz_str_split(&replicas, ':');
+	if (wz_duration_parse(time, &us, NULL) < 0 || us > (uint64_t)WZ_SIM_TIME_MAX_US || !replicas.ptr ||
+	        wz_str_parse_u64(replicas, &n) < 0 || n > WZ_JOB_TASKS_MAX)
+		return -EBADMSG;
+	*ret_us = (int64_t)us;
+	*ret_replicas = (uint32_t)n;
+	return 1;
+}
+
+int wz_sim_load_check(struct wz_str load, struct wz_err *err)
+{
+	int64_t at = -1, next;
+	uint32_t n;
+	int rc;
+	while ((rc = wz_sim_load_next(&load, &next, &n)) > 0 && next > at)
+		at = next;
+	return rc == 0 && at >= 0 ? 0
+	                          : wz_err_set(err, -EBADMSG, "BadLoad",
+	                                    WZ_STR("the load is not TIME:REPLICAS,... with rising times; expected "
+	                                           "such as 0s:2,6h:5"));
+}
+
+void wz_sim_tasks_rebase(struct wz_sim_tasks *s, uint32_t from, int64_t first_us)
+{
+	if (s->epoch_us == 0)
+		s->epoch_us = first_us;
+	for (uint32_t i = from; i < s->n; i++) {
+		int64_t *time[3] = {&s->task[i].submit_us, &s->task[i].start_us, &s->task[i].end_us};
+		for (int k = 0; k < 3; k++)
+			if (*time[k] >= 0)
+				*time[k] = *time[k] > s->epoch_us ? *time[k] - s->epoch_us : 0;
+	}
 }
 
 /* ---- sums and digest ---- */
@@ -448,8 +526,9 @@ int wz_sim_digest(const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *t
 		h = wz_hash_u64(h, (uint64_t)t->start_us);
 		h = wz_hash_u64(h, (uint64_t)t->end_us);
 		h = wz_hash_u64(h, (uint64_t)t->run_us);
-		if (t->template_.len || t->pinned)
-			h = wz_hash_u64(wz_hash_str(h, t->template_), t->pinned);
+		if (t->template_.len || t->pinned || t->restart_us || t->load.len)
+			h = wz_hash_u64(wz_hash_str(wz_hash_str(h, t->template_), t->load),
+			        (uint64_t)t->restart_us << 1 | t->pinned);
 	}
 	wz_buf_release(&text);
 	*ret = h;

@@ -56,7 +56,19 @@ struct wz_sim_task {
 	int64_t run_us; /* how long it works when it gets what it asks; else end - start, else -1 */
 	struct wz_str template_; /* what runs: jobs of one template are alike (model, script); empty: not known */
 	bool pinned; /* is never preempted */
+	int64_t steps; /* of work, where the trace has speeds; 0: not known */
+	uint32_t speeds; /* index into wz_sim_tasks.speeds; 0: none */
+	uint32_t app; /* with profiles: application + 1 (sim/elastic.h); 0: none */
+	uint32_t batch; /* its batch size there */
 	int64_t restart_us; /* what a restart costs it; 0: not known */
+	struct wz_str load; /* of a service: replicas that its target takes over time, "0s:2,6h:5"; empty: tasks_min for ever */
+};
+
+/* How fast a job works on each device model: steps a second x 10^6. */
+#define WZ_SIM_SPEEDS_MAX 8u
+struct wz_sim_speeds {
+	uint32_t n;
+	struct { struct wz_str model; int64_t micro; } type[WZ_SIM_SPEEDS_MAX];
 };
 
 struct wz_sim_tasks {
@@ -67,6 +79,13 @@ struct wz_sim_tasks {
 	struct wz_profile *profile; /* [n_profiles] */
 	uint32_t n_profiles, profile_cap;
 	struct wz_strtab names, profile_keys;
+	struct wz_sim_speeds *speeds; /* [n_speeds]; 0 is none */
+	uint32_t n_speeds, speeds_cap;
+	struct wz_strtab speed_keys; /* "job type/gpus": id + 1 is the index in speeds */
+	struct wz_elastic *elastic; /* profiles of elastic jobs (sim/elastic.h); owned; NULL */
+	uint32_t *spot; /* [n_spot] spot nodes that there are in each gap of spot_gap_us */
+	uint32_t n_spot, spot_cap;
+	int64_t spot_gap_us;
 	int64_t epoch_us; /* the trace's start since 1970, UTC; 0: not known */
 };
 
@@ -120,5 +139,17 @@ struct wz_sim_totals wz_sim_tasks_totals(const struct wz_sim_tasks *s);
 /* A digest of everything that a reader could see (names, facts, times, profiles by their text); the same on every
  * machine. *ret untouched on -ENOMEM. */
 int wz_sim_digest(const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *tasks, uint64_t *ret);
+
+/* A load curve: TIME:REPLICAS,... with rising times from 0s on. -EBADMSG "BadLoad". */
+int wz_sim_load_check(struct wz_str load, struct wz_err *err);
+/* The next step of a curve: 1, or 0 at the end. *rest starts as the whole curve. */
+int wz_sim_load_next(struct wz_str *rest, int64_t *ret_us, uint32_t *ret_replicas);
+
+/* Times since 1970 of the tasks from `from` on become times since the trace's start, which becomes `first_us` unless it is known. */
+void wz_sim_tasks_rebase(struct wz_sim_tasks *s, uint32_t from, int64_t first_us);
+
+/* The speeds of a job type with so many devices: appended, or found. `key` is unique for both. -E2BIG, -ENOMEM. */
+int wz_sim_tasks_speed(struct wz_sim_tasks *s, struct wz_str key, struct wz_str model, int64_t micro, struct wz_err *err);
+uint32_t wz_sim_tasks_find_speeds(const struct wz_sim_tasks *s, struct wz_str key); /* 0: none */
 
 #endif

@@ -22,7 +22,7 @@ struct reader {
 	const struct wz_trace_source *src;
 	const char *p, *end; /* what is left of the text */
 	const char *line, *line_end, *w; /* the line, and what is left of it */
-	uint32_t line_no, records;
+	uint32_t line_no, records, version;
 	struct wz_arena scratch; /* decoded values of one line */
 	struct wz_sim_nodes *nodes;
 	struct wz_sim_tasks *tasks; /* NULL in the pass over nodes */
@@ -491,6 +491,51 @@ static int set_models(struct reader *r, struct record *rec, struct wz_str v, con
 	return rc < 0 ? rc : wz_sim_nodes_spec(r->nodes, rec->task.gpu_spec, &rec->task.allowed, r->err);
 }
 
+/* ---- version 2 ---- */
+
+static int newer(struct reader *r, const char *name)
+{
+	if (r->version >= 2)
+		return 0;
+	return wz_err_set(r->err, -EBADMSG, "UnknownAttribute", WZ_STR("\""), wz_str(name),
+	        WZ_STR("\" is of version 2; the first line says version 1"));
+}
+
+static int set_template(struct reader *r, struct record *rec, struct wz_str v, const char **pos)
+{
+	int rc = newer(r, "template");
+	return rc < 0 ? rc : decode(r, v, &rec->task.template_, pos);
+}
+
+static int set_restart(struct reader *r, struct record *rec, struct wz_str v, const char **pos)
+{
+	int rc = newer(r, "restart");
+	(void)pos;
+	return rc < 0 ? rc : get_time(r, v, &rec->task.restart_us);
+}
+
+static int set_pinned(struct reader *r, struct record *rec, struct wz_str v, const char **pos)
+{
+	uint64_t n;
+	int rc = newer(r, "pinned");
+	(void)pos;
+	if (rc == 0)
+		rc = get_number(r, v, "pinned", 1, &n);
+	if (rc == 0)
+		rec->task.pinned = n;
+	return rc;
+}
+
+static int set_load(struct reader *r, struct record *rec, struct wz_str v, const char **pos)
+{
+	int rc = newer(r, "load");
+	(void)pos;
+	if (rc == 0 && wz_sim_load_check(v, r->err) < 0)
+		rc = -EBADMSG;
+	rec->task.load = v;
+	return rc;
+}
+
 static const struct attr model_attrs[] = {{"vendor", false, set_vendor}, {NULL, false, NULL}};
 static const struct attr node_attrs[] = {
         {"cpus", false, set_cpus},
@@ -512,6 +557,10 @@ static const struct attr job_attrs[] = {
         {"queue", false, set_queue},
         {"priority", false, set_priority},
         {"models", false, set_models},
+        {"template", false, set_template},
+        {"restart", false, set_restart},
+        {"pinned", false, set_pinned},
+        {"load", false, set_load},
         {NULL, false, NULL},
 };
 
@@ -765,7 +814,8 @@ static int read_header(struct reader *r)
 	struct wz_str magic = next_word(r), version = next_word(r);
 	if (!wz_str_eq(magic, WZ_STR("whalezen-trace")))
 		return at(r, bad_value(r, "BadHeader", "the first line begins with", magic, expected), magic.ptr);
-	if (!wz_str_eq(version, WZ_STR("1")))
+	r->version = wz_str_eq(version, WZ_STR("2")) ? 2 : 1;
+	if (!wz_str_eq(version, WZ_STR("1")) && r->version != 2)
 		return at(r, bad_value(r, "BadVersion", "this program does not read version", version, expected),
 		        version.ptr);
 	struct wz_str more = next_word(r);
@@ -964,6 +1014,15 @@ static void write_job(struct wz_buf *b, const struct wz_sim_tasks *tasks, const 
 		wz_buf_addz(b, " models=");
 		add_name(b, t->gpu_spec, '|');
 	}
+	add_text(b, " template=", t->template_);
+	if (t->restart_us > 0)
+		add_time(b, " restart=", t->restart_us);
+	if (t->pinned)
+		wz_buf_addz(b, " pinned=1");
+	if (t->load.len) {
+		wz_buf_addz(b, " load=");
+		wz_buf_add(b, t->load);
+	}
 	size_t before = b->len;
 	wz_buf_addz(b, " : ");
 	wz_profile_format(wz_sim_task_profile(tasks, t), b);
@@ -975,7 +1034,12 @@ static void write_job(struct wz_buf *b, const struct wz_sim_tasks *tasks, const 
 static int wz_write(const struct wz_sim_nodes *nodes, const struct wz_sim_tasks *tasks, unsigned what,
         struct wz_buf *b, struct wz_err *err)
 {
-	wz_buf_addz(b, MAGIC "1\n");
+	bool two = false;
+	for (uint32_t i = 0; (what & WZ_TRACE_TASKS) && i < tasks->n; i++) {
+		const struct wz_sim_task *t = &tasks->task[i];
+		two = two || t->template_.len || t->restart_us > 0 || t->pinned || t->load.len;
+	}
+	wz_buf_addz(b, two ? MAGIC "2\n" : MAGIC "1\n");
 	if (what & WZ_TRACE_NODES) {
 		for (uint32_t i = 0; i < nodes->n_models; i++)
 			write_model(b, &nodes->model[i]);

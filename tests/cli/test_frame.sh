@@ -67,7 +67,7 @@ says "expected no value"
 run 2 "$wz" trace gen --like opneb
 says "known: openb, lab, llm"
 run 2 "$wz" trace gen --like lab --format csv
-says "known: openb, wz"
+says "openb, wz, muri"
 run 2 "$wz" trace gen
 says "--like is needed"
 run 2 "$wz" trace gen --like lab extra

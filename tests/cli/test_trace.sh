@@ -95,9 +95,13 @@ printf 'sn,cpu_milli,memory_mib,gpu,model\nn0,12k,1,1,T4\n' >f.csv
 wrong f.csv 1 f.csv:2:4: '"12k", not a number; expected a whole number'
 ok "not a number"
 
-printf '\037\213\010\000\000\000' >f.gz
-wrong f.gz 1 f.gz:1:4: 'binary'
+printf '\177ELF\000\000' >f.bin
+wrong f.bin 1 f.bin:1:5: 'binary'
 ok "binary file"
+
+printf '\037\213\010\000\000\000' >f.gz
+wrong f.gz 1 f.gz: 'this is not whole gzip data'
+ok "half a gzip file"
 
 : >f.csv
 wrong f.csv 1 'cannot read f.csv:' 'the file is empty'

@@ -320,6 +320,7 @@ static void test_hold(void)
 	struct world w;
 	struct wz_effect e;
 	world_init(&w);
+	rules(&w, "evict-jobs=0"); /* by hand */
 	node_of(&w, 0, 2, "T4");
 	submit_prio(&w, 1, "gpus=2 cpus=4 preempt=movable", 0);
 	run_step(&w);

@@ -784,6 +784,98 @@ static void test_promises(void)
 	printf("# %u of %u started after their first latest, none of them the first in line then\n", late, starts);
 }
 
+/* ---- fail the Nth allocation ---- */
+
+/* A refused event or decision for want of memory changes nothing and succeeds when it is made again. */
+static bool again(struct world *w, struct wz_event *e)
+{
+	uint64_t before = wz_core_digest(w->c);
+	struct wz_err err;
+	int r;
+	e->time_us = w->now;
+	for (int i = 0; i < 3; i++) {
+		r = wz_core_apply(w->c, e, NULL);
+		if (r != -ENOMEM)
+			break;
+		tap_ok(wz_core_digest(w->c) == before && wz_core_check(w->c, &err) == 0,
+		        "event %u changed something", e->kind);
+	}
+	tap_eq_i64(r, 0, "event %u", e->kind);
+	return r == 0;
+}
+
+static uint64_t history(struct world *w, struct wz_profile *p)
+{
+	static const struct {
+		uint32_t kind;
+		const char *name, *text;
+	} rules[] = {{WZ_EV_QUEUE_SET, "a", "guaranteed=gpu:2,t4:1 limit=gpu:4"},
+	        {WZ_EV_QUEUE_SET, "b", "weight=2"}, {WZ_EV_QUEUE_SET, "b1", "parent=b user-limit=gpu:3"},
+	        {WZ_EV_RESERVATION_SET, "r", "from=100000000 to=200000000 gpus=2 queue=a"},
+	        {WZ_EV_RESERVATION_SET, "s", "from=100000000 to=200000000 nodes=nAa,nAb"}};
+	uint64_t job = 100;
+	for (unsigned i = 0; i < WZ_ARRAY_LEN(rules); i++) {
+		struct wz_event e = {
+		        .kind = rules[i].kind, .u.rules = {wz_str(rules[i].name), wz_str(rules[i].text)}};
+		again(w, &e);
+		for (unsigned k = 0; k < 2; k++) {
+			static const char *const queue[] = {"", "a", "a", "b1", "b1"};
+			struct wz_event sub = {.kind = WZ_EV_JOB_SUBMITTED,
+			        .u.submit = {.job = ++job,
+			                .user = k ? WZ_STR("ann") : WZ_STR("bob"),
+			                .profile = p,
+			                .queue = i < 3 ? WZ_STR("") : wz_str(queue[i])}};
+			again(w, &sub);
+		}
+		w->now += 10 * SECOND;
+		struct wz_event step = {.kind = WZ_EV_STEP};
+		again(w, &step);
+		int r = -ENOMEM;
+		for (int n = 0; n < 9 && r == -ENOMEM; n++)
+			r = wz_core_decide(w->c, 0, &w->plan, NULL);
+		tap_eq_i64(r, 0, "decides");
+		for (uint32_t n = 0; n < w->plan.n; n++) {
+			r = wz_core_apply_effect(w->c, &w->plan.effect[n], NULL);
+			if (r == -ENOMEM)
+				r = wz_core_apply_effect(w->c, &w->plan.effect[n], NULL);
+			tap_eq_i64(r, 0, "applies");
+		}
+		r = wz_core_plan_starts(w->c, &(struct wz_starts_options){.samples = 9}, NULL);
+		tap_ok(r == 0 || r == -ENOMEM, "starts");
+	}
+	struct wz_event gone = {.kind = WZ_EV_RESERVATION_REMOVED, .u.rules.name = WZ_STR("s")};
+	again(w, &gone);
+	return wz_core_digest(w->c);
+}
+
+static void test_out_of_memory(void)
+{
+	uint64_t usual = 0, begin = 0;
+	for (uint64_t n = 0;; n++) {
+		struct world w;
+		struct wz_profile p;
+		world_init(&w);
+		for (uint32_t i = 0; i < 3; i++)
+			node_of(&w, i, 2, i ? "T4" : "A100-SXM4-80GB");
+		submit_as(&w, 1, "ann", "a", "gpus=1 time=1h");
+		run_step(&w);
+		submit_as(&w, 2, "bob", "", "gpus=6 time=1h");
+		p = profile(&w, "gpus=1 time=30m");
+		begin = w.f.allocations;
+		w.f.fail_at = n ? begin + n : 0;
+		uint64_t d = history(&w, &p);
+		if (n == 0)
+			usual = d;
+		tap_ok(d == usual, "allocation %" PRIu64 ": another end", n);
+		bool hit = w.f.failures != 0;
+		w.f.fail_at = 0;
+		world_check(&w);
+		world_free(&w);
+		if (n && !hit)
+			break;
+	}
+}
+
 int main(void)
 {
 	tap_run(test_rules_text);
@@ -802,6 +894,7 @@ int main(void)
 	tap_run(test_maintenance);
 	tap_run(test_class_on_thursday);
 	tap_run(test_backfill);
+	tap_run(test_out_of_memory);
 	tap_run(test_soak);
 	tap_run(test_promises);
 	return tap_done();

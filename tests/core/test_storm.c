@@ -58,6 +58,7 @@ struct storm {
 	struct wz_model_id_list {
 		wz_model_id id;
 	} model[6];
+	uint64_t evictions;
 	bool failed;
 };
 
@@ -246,6 +247,8 @@ static void random_profile(struct storm *s, struct wz_profile *p)
 			unsigned lo = 1 + (unsigned)below(s, 4);
 			KEY("tasks=%u..%u", lo, lo + (unsigned)below(s, TASKS - lo + 1));
 		}
+		if (chance(s, 40))
+			KEY("preempt=%s", chance(s, 50) ? "movable" : "signal:USR1,grace:10s,ack:file");
 #undef KEY
 		if (wz_profile_parse(wz_str(text), wz_core_catalogue(s->core[MAIN]), &q, NULL) == 0) {
 			if (s->loud)
@@ -377,7 +380,7 @@ static void job_event(struct storm *s)
 	struct body_job *j = some_job(s, true);
 	struct wz_event e = {.u.job.job = j ? j->number : 1};
 	struct wz_profile p;
-	switch (below(s, 8)) {
+	switch (below(s, 11)) {
 	case 6:
 	case 7:
 		e = (struct wz_event){.kind = WZ_EV_JOB_RESIZED,
@@ -388,6 +391,19 @@ static void job_event(struct storm *s)
 			j->profile.tasks_max = e.u.resize.tasks_max;
 		}
 		return;
+	case 8:
+		e.kind = WZ_EV_JOB_REQUEUED;
+		break;
+	case 9:
+		e.kind = chance(s, 50) ? WZ_EV_JOB_SUSPENDED : WZ_EV_JOB_RESUMED;
+		break;
+	case 10:
+		e = (struct wz_event){.kind = WZ_EV_TASK_REPORTED,
+		        .u.report = {.job = e.u.job.job,
+		                .task = (uint32_t)below(s, TASKS),
+		                .progress_milli = (int64_t)below(s, 1000),
+		                .checkpoint_us = (int64_t)below(s, s->now + 5 * SECOND)}};
+		break;
 	case 0:
 	case 1:
 		e.kind = WZ_EV_JOB_CANCELLED;
@@ -511,6 +527,12 @@ static void enact(struct storm *s, const struct wz_effect *f)
 			apply(s, &e);
 		}
 		later(s, f->id, true);
+	} else if (f->kind == WZ_EF_SUSPEND || f->kind == WZ_EF_RESUME) {
+		later(s, f->id, chance(s, 90));
+	} else if (f->kind == WZ_EF_HOLD || f->kind == WZ_EF_UNHOLD) {
+		return;
+	} else if (f->kind == WZ_EF_PREEMPT && chance(s, 15)) {
+		return; /* deaf: it runs on */
 	} else if (chance(s, 8)) {
 		later(s, f->id, false); /* a stop that cannot be carried out now */
 	} else {
@@ -677,6 +699,46 @@ static void check_reasons(struct storm *s)
 	}
 }
 
+/* Does one of those for whom the plan holds room go before the victim? Between queues the right is of quotas, as they are
+ * when those who leave are gone: the core proves that, and nothing here can. */
+static bool lawful(struct storm *s, int32_t priority)
+{
+	struct wz_job_info info;
+	for (uint32_t i = 0; i < s->plan[MAIN].n; i++) {
+		const struct wz_effect *h = &s->plan[MAIN].effect[i];
+		if (h->kind == WZ_EF_HOLD && wz_core_job(s->core[MAIN], h->job, &info) == 0 &&
+		        info.state == WZ_JOB_WAITING && (s->queued || info.priority > priority))
+			return true;
+	}
+	return false;
+}
+
+/* I5: who is moved aside goes for somebody who has the right and has the room held, and waits again or runs on. Asked when the
+ * effects before it were applied: what this plan starts is part of what queues use. */
+static void check_eviction(struct storm *s, const struct wz_effect *f)
+{
+	const struct body_job *j = job_of(s, f->job);
+	struct wz_task_work work;
+	struct wz_job_info info;
+	if (f->kind != WZ_EF_PREEMPT || wz_core_job(s->core[MAIN], f->job, &info) < 0 ||
+	        info.state != WZ_JOB_RUNNING ||
+	        wz_core_task_work(s->core[MAIN], f->job, f->task, &work) < 0 || work.warned ||
+	        !same_place(&f->place, &(struct wz_place){.node = {0}}))
+		return; /* it was told to go before; or it moves to a place that repacking found */
+	s->evictions++;
+	STORM_OK(s, lawful(s, info.priority), "I5: job %" PRIu64 " is moved aside for nobody above it", f->job);
+	STORM_OK(s, j && !j->foreign && (f->reason == 0 || f->reason == WZ_END_PREEMPTED),
+	        "I5: it waits again, or goes on without the task");
+}
+
+static bool unholds(const struct wz_plan *p)
+{
+	for (uint32_t i = 0; i < p->n; i++)
+		if (p->effect[i].kind == WZ_EF_UNHOLD)
+			return true;
+	return false;
+}
+
 static void step(struct storm *s, bool final)
 {
 	uint64_t budget = final || chance(s, 70) ? 0 : 1 + below(s, 6);
@@ -688,12 +750,23 @@ static void step(struct storm *s, bool final)
 		decide(s, REPLAY, budget);
 	STORM_OK(s, same_plan(&s->plan[MAIN], &s->plan[PLAIN]), "the index changes a plan");
 	STORM_OK(s, !final || same_plan(&s->plan[MAIN], &s->plan[REPLAY]), "a restart changes a plan");
+	for (int k = MAIN; s->loud && final && k <= REPLAY; k += 2)
+		for (uint32_t i = 0; i < s->plan[k].n; i++)
+			printf("# core %d: effect %u job %" PRIu64 " task %u node %u reason %u\n", k,
+			        s->plan[k].effect[i].kind, s->plan[k].effect[i].job, s->plan[k].effect[i].task,
+			        s->plan[k].effect[i].place.node.v, s->plan[k].effect[i].reason);
 	for (uint32_t i = 0; i < s->plan[MAIN].n && !s->failed; i++) {
 		const struct wz_effect *f = &s->plan[MAIN].effect[i];
 		STORM_OK(s, f->id > s->last_id, "an id is used twice");
 		s->last_id = f->id;
 		if (f->kind == WZ_EF_START)
 			check_asked(s, f);
+		check_eviction(s, f);
+		if (s->loud)
+			printf("# effect %" PRIu64 " kind %u job %" PRIu64 " task %u node %u devices %" PRIx64
+			       " milli %d cpu %" PRId64 " reason %u\n",
+			        f->id, f->kind, f->job, f->task, f->place.node.v, f->place.devices,
+			        f->place.dev_milli, f->place.cpu, f->reason);
 		for (int k = 0; k < CORES; k++)
 			STORM_OK(s, wz_core_apply_effect(s->core[k], f, NULL) == 0,
 			        "what was decided applies: effect of kind %u", f->kind);
@@ -703,7 +776,8 @@ static void step(struct storm *s, bool final)
 			check_place(s, &f->place);
 		compare(s, "an effect");
 	}
-	if (s->plan[MAIN].complete && !budget)
+	/* Holds that a plan gives up may be room for somebody whom it looked at before: at the next step. */
+	if (s->plan[MAIN].complete && !budget && !unholds(&s->plan[MAIN]))
 		check_reasons(s);
 	for (uint32_t i = 0; i < s->plan[MAIN].n && !s->failed; i++)
 		if (s->plan[MAIN].effect[i].kind == WZ_EF_START)
@@ -731,6 +805,7 @@ static void check_books(struct storm *s)
 	int64_t held = 0, missing = 0, cpu = 0, cpu_missing = 0;
 	uint64_t tasks = 0, live = 0, waiting = 0;
 	struct wz_core_stats st;
+	uint32_t kept = 0;
 	for (unsigned i = 0; i < JOBS; i++) {
 		struct body_job *j = &s->job[i];
 		struct wz_job_info info;
@@ -768,6 +843,11 @@ static void check_books(struct storm *s)
 	}
 	check_deadlines(s);
 	wz_core_stats(c, &st);
+	for (struct wz_hold_info h; wz_core_hold(c, kept, &h) == 0; kept++) {
+		missing -= (int64_t)h.place.dev_milli * __builtin_popcountll(h.place.devices);
+		cpu_missing -= h.place.cpu;
+		STORM_OK(s, h.deadline_us != UINT64_MAX, "I3: a hold has a deadline");
+	}
 	STORM_OK(s, held == missing && (int64_t)st.gpu_milli_held == held,
 	        "tasks hold %" PRId64 " milli, devices miss %" PRId64 ", stats say %" PRId64, held, missing,
 	        (int64_t)st.gpu_milli_held);
@@ -882,6 +962,8 @@ static uint64_t number_from(const char *name, uint64_t otherwise)
 	return z && wz_str_parse_u64(wz_str(z), &v) == 0 ? v : otherwise;
 }
 
+static uint64_t evictions; /* of all storms of this process */
+
 /* Lives through the script; true when all held. */
 static bool live(const struct storm_script *x, bool loud)
 {
@@ -892,6 +974,7 @@ static bool live(const struct storm_script *x, bool loud)
 			printf("# %s %" PRIu64 "\n", storm_words[x->op[i].kind], x->op[i].r);
 		happen(&s, x->op[i].kind, x->op[i].r);
 	}
+	evictions += s.evictions;
 	finish(&s);
 	return !s.failed;
 }
@@ -932,11 +1015,23 @@ static void test_storm(void)
 	}
 }
 
+/* What is checked of evictions is checked of some. */
+static void test_evictions(void)
+{
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		storm_draw(&script, seed, NODES, STEPS);
+		tap_ok(live(&script, false), "seed %" PRIu64, seed);
+	}
+	tap_ok(evictions >= 10, "%" PRIu64 " evictions in twenty storms", evictions);
+}
+
 int main(void)
 {
 	if (getenv("WZ_SCRIPT"))
 		tap_run(test_script);
-	else
+	else {
 		tap_run(test_storm);
+		tap_run(test_evictions);
+	}
 	return tap_done();
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Case 25: secrets on show. A canary is in no table, journal line, log of ours, API answer, argument list or world readable
 # file; it reaches the job as a file or a variable, and is gone afterwards.
-# shellcheck disable=SC1091,SC2154,SC2016,SC2012,SC2018,SC2019
+# shellcheck disable=SC1091,SC2154,SC2016,SC2012,SC2018,SC2019,SC2317
 . "$WZ_SOURCE_ROOT/tests/cli/lib.sh"
 . "$WZ_SOURCE_ROOT/tests/serve/lib.sh"
 

@@ -12,7 +12,11 @@ export TMPDIR="$dir/tmp" WZ="$wz" WZ_RUN_EMULATE=1
 nothing_left() {
 	[ -z "$(ls -A "$dir/tmp")" ] || fail "files: $(ls "$dir/tmp")"
 	for p in /proc/[0-9]*; do
-		cat "$p/cmdline" 2>/dev/null | tr '\0' ' ' | grep -F "$dir/tmp" | grep -qv grep && fail "a process: $(tr '\0' ' ' <"$p/cmdline")"
+		line=$({ tr '\0' ' ' <"$p/cmdline"; } 2>/dev/null) || continue
+		case $line in
+		grep*) ;;
+		*"$dir/tmp"*) fail "a process: $line" ;;
+		esac
 	done
 	find /sys/fs/cgroup -maxdepth 6 -type d -name whalezen 2>/dev/null | sort >"$dir/cgroups.now"
 	[ -z "$(comm -13 "$dir/cgroups" "$dir/cgroups.now")" ] || fail "cgroups: $(comm -13 "$dir/cgroups" "$dir/cgroups.now")"

@@ -60,6 +60,7 @@ down
 up
 is "$free" RUNNING || fail "after a restart: $(state "$free")"
 run 0 "$wz" cancel "$free" "$more"
+"$wz" wait "$free" "$more" >"$out" 2>"$err"
 run 0 "$wz" doctor --state "$state_dir"
 ! grep -q '^BAD' "$out" || fail "$(cat "$out")"
 ok "the journal with readings replays to the same digests"
