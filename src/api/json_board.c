@@ -192,7 +192,8 @@ const struct wz_api_type wz_type_repack = WZ_TYPE("Repack", T, repack_fields, "W
 static const struct wz_api_field repack_query_fields[] = {
         WZ_F_RANGE(T, moves, U32, QUERY, 1, 64, "at most so many moves (16)"),
 };
-const struct wz_api_type wz_type_repack_query = WZ_TYPE("RepackQuery", T, repack_query_fields, "How far it may go.");
+const struct wz_api_type wz_type_repack_query =
+        WZ_TYPE("RepackQuery", T, repack_query_fields, "How far it may go.");
 #undef T
 
 #define T struct wz_api_repack_ask

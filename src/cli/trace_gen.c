@@ -9,7 +9,8 @@ struct args {
 };
 
 static const struct wz_opt opts[] = {
-        {"like", 'l', WZ_OPT_STRING, "openb|lab|llm|jobs", "what to imitate (needed)", offsetof(struct args, like), 0},
+        {"like", 'l', WZ_OPT_STRING, "openb|lab|llm|jobs", "what to imitate (needed)", offsetof(struct args, like),
+                0},
         {"seed", 's', WZ_OPT_U64, "N", "seed of all draws; the same seed gives the same bytes (0)",
                 offsetof(struct args, seed), 0},
         {"nodes", 'n', WZ_OPT_U64, "N", "number of nodes (openb 1213, lab 4, llm 64)", offsetof(struct args, nodes),

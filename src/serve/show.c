@@ -325,7 +325,8 @@ static struct wz_api_blocker rule_blocker(struct wz_arena *a, const struct wz_ru
 	return (struct wz_api_blocker){.reason = wz_str(wz_reason_word(r->reason)), .text = wz_buf_str(&b)};
 }
 
-#define STARTS_WORK (1u << 20) /* nodes and ends looked at for one answer: milliseconds on a machine, 0.1 s on 5,000 nodes */
+#define STARTS_WORK \
+	(1u << 20) /* nodes and ends looked at for one answer: milliseconds on a machine, 0.1 s on 5,000 nodes */
 
 /* When it will start, by the plan of this step. */
 static void why_starts(struct serve *s, struct wz_api_why *w)
