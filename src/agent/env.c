@@ -229,6 +229,30 @@ static void set_job(struct list *l, const struct wz_wire_start *s, const struct 
 	set_path(l, "WZ_ACK_FILE", f, "ack");
 }
 
+/* Items by rank with commas between: texts or numbers. */
+static void set_list(struct list *l, const char *name, const struct wz_wire_array *items, bool texts)
+{
+	struct wz_buf b;
+	size_t size = 1;
+	for (uint32_t i = 0; i < items->n; i++)
+		size += texts ? ((const struct wz_str *)items->item)[i].len + 1 : WZ_NUM_MAX + 1;
+	char *p = wz_arena_alloc(l->arena, size);
+	if (!p) {
+		l->status = -ENOMEM;
+		return;
+	}
+	wz_buf_init_fixed(&b, p, size);
+	for (uint32_t i = 0; i < items->n; i++) {
+		if (i)
+			wz_buf_addc(&b, ',');
+		if (texts)
+			wz_buf_add(&b, ((const struct wz_str *)items->item)[i]);
+		else
+			wz_buf_add_i64(&b, ((const int64_t *)items->item)[i]);
+	}
+	set(l, name, wz_buf_str(&b));
+}
+
 static void set_gang(struct list *l, const struct wz_wire_start *s, const struct wz_env_facts *f)
 {
 	bool slurm = s->slurm != 0;
@@ -247,8 +271,12 @@ static void set_gang(struct list *l, const struct wz_wire_start *s, const struct
 	set(l, "MASTER_ADDR", s->master_addr);
 	set_i64(l, "MASTER_PORT", s->master_port);
 	set_path(l, "WZ_HOSTFILE", f, "hosts");
-	if (s->speeds.n && s->rank >= 0 && s->rank < s->speeds.n)
+	if (s->speeds.n && s->rank >= 0 && s->rank < s->speeds.n) {
 		set_i64(l, "WZ_SPEED_MILLI", ((const int64_t *)s->speeds.item)[s->rank]);
+		set_list(l, "WZ_THROUGHPUT", &s->speeds, false);
+	}
+	if (slurm)
+		set_list(l, "SLURM_JOB_NODELIST", &s->hosts, true);
 }
 
 int wz_env_build(const struct wz_wire_start *s, const struct wz_env_facts *f, struct wz_arena *arena,

@@ -71,6 +71,15 @@ static void print(struct wz_buf *b, const json_t *j)
 		wz_buf_addz(b, ")\n");
 	}
 	print_starts(b, j);
+	const json_t *remedies = json_object_get(j, "remedies");
+	if (json_array_size(remedies))
+		wz_buf_addz(b, "  it would start now with one of:\n");
+	json_array_foreach(remedies, i, x)
+	{
+		wz_buf_addz(b, "    ");
+		wz_buf_add(b, wz_daemon_text(x, "change"));
+		wz_buf_addc(b, '\n');
+	}
 }
 
 static int why_fn(struct wz_cli *cli, const struct wz_verb *v, int argc, char **argv)

@@ -153,15 +153,18 @@ static uint32_t look_at_attempts(struct reading *x)
 	return l.attempt;
 }
 
+/* First only a name is held: opening a device for what it is could do something already. */
 static int open_theirs(struct reading *x)
 {
 	struct stat st;
-	int fd = open(x->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == (uid_t)x->row.uid)
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	return -1;
+	char same[64];
+	int name = open(x->path, O_PATH | O_CLOEXEC), fd = -1;
+	(void)snprintf(same, sizeof same, "/proc/self/fd/%d", name);
+	if (name >= 0 && fstat(name, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == (uid_t)x->row.uid)
+		fd = open(same, O_RDONLY | O_CLOEXEC);
+	if (name >= 0)
+		close(name);
+	return fd;
 }
 
 static void close_log(struct reading *x)

@@ -4,6 +4,7 @@
 #include "serve/serve_int.h"
 
 #include "base/check.h"
+#include "core/remedy.h"
 
 #include <unistd.h>
 
@@ -353,7 +354,21 @@ static void why_starts(struct serve *s, struct wz_api_why *w)
 	}
 }
 
-static void why_waiting(struct serve *s, struct wz_api_call *c, struct wz_api_why *w)
+/* What it could ask for instead, each tried on a copy. */
+static void why_remedies(struct serve *s, struct wz_api_call *c, struct wz_str profile, struct wz_api_why *w)
+{
+	struct wz_arena *a = wz_api_call_arena(c);
+	struct wz_remedies *x = wz_arena_alloc(a, sizeof *x);
+	struct wz_api_remedy *r = wz_arena_alloc(a, WZ_REMEDIES_MAX * sizeof *r);
+	struct wz_err err;
+	if (!x || !r || wz_remedies_ask(s->core, s->mem, w->job, profile, x, &err) < 0)
+		return; /* the rest of the answer is true without */
+	for (uint32_t i = 0; i < x->n; i++)
+		r[i] = (struct wz_api_remedy){wz_str(x->remedy[i].change), WZ_STR("it would start now"), 0};
+	w->remedies = (struct wz_items){r, x->n};
+}
+
+static void why_waiting(struct serve *s, struct wz_api_call *c, struct wz_str profile, struct wz_api_why *w)
 {
 	struct wz_explanation e;
 	struct wz_err err;
@@ -378,6 +393,7 @@ static void why_waiting(struct serve *s, struct wz_api_call *c, struct wz_api_wh
 			        wz_str(wz_reason_word(i)), wz_str(wz_reason_text(i)), e.blocked[i]};
 	w->blockers = (struct wz_items){b, n};
 	why_starts(s, w);
+	why_remedies(s, c, profile, w);
 	wz_api_reply_why(c, w);
 	wz_buf_release(&text);
 }
@@ -391,7 +407,7 @@ static int why_row(void *ctx, const struct wz_job_row *r)
 	x->found = true;
 	const struct booked *book = book_find(x->s, w.job);
 	if (wz_core_job(x->s->core, w.job, &info) == 0 && info.state == WZ_JOB_WAITING && !(book && book->wait)) {
-		why_waiting(x->s, x->c, &w);
+		why_waiting(x->s, x->c, r->profile, &w);
 		return 1;
 	}
 	struct wz_api_blocker blocker;
@@ -528,6 +544,14 @@ static void device_item(
 	        .read_us = f ? f->read_us : 0,
 	        .foreign = f && f->foreign > 0 ? (uint32_t)f->foreign : 0,
 	        .mem_used_pct = -1};
+	char kept[96];
+	struct wz_hold_info hold;
+	for (uint32_t i = 0; wz_core_hold(s->core, i, &hold) == 0; i++) {
+		if (hold.place.node.v != node || !(hold.place.devices >> index & 1))
+			continue;
+		(void)snprintf(kept, sizeof kept, "room on it is kept for job %llu", (unsigned long long)hold.job);
+		a.reason = wz_str(kept);
+	}
 	if (f && f->wrong_job)
 		a.reason = WZ_STR("a job that was not given this device computes on it");
 	else if (a.foreign)

@@ -489,6 +489,7 @@ static int loop(struct elastic *x, struct wz_err *err)
 			if (x->job[j].ended) {
 				double end = (double)s->out[j].end_us / 1e6;
 				leave(x, j, end);
+				x->job[j].want = 0; /* its queue may still name it */
 				wz_rounds_note(s, 3, j, s->out[j].end_us);
 			} else {
 				x->active[kept++] = j;

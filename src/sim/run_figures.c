@@ -72,7 +72,7 @@ static int fairness(const struct wz_run_state *s, struct wz_run_result *ret, dou
 		double jct = (double)(s->out[i].end_us - j->submit_us),
 		       share = (double)s->in->gpus / (present > 1 ? present : 1);
 		double alone = (double)j->run_us * (j->gpus > share ? j->gpus / share : 1), rho = jct / alone;
-		if (s->out[i].end_us < 0)
+		if (s->out[i].end_us < 0 || j->run_us <= 1) /* Pollux tells no run time */
 			continue;
 		sum[j->user] += jct / (double)j->run_us;
 		n[j->user]++;

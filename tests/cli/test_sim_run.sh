@@ -60,4 +60,16 @@ printf 'timestamp,duration,num_gpus,gpu_time,cluster\n2017-10-09 07:01:55,-5,1,6
 run 1 "$wz" sim run --trace bad.csv --cluster 1x8
 says 'bad.csv:2:21: duration is "-5"; expected a number that is not negative'
 ok "wrong input"
+
+run 0 "$wz" trace cut --first 1 --out cut jobs.csv
+run 0 "$wz" trace scale --load 2 --out scaled jobs.csv
+run 0 "$wz" trace merge --out merged cut/trace.wz scaled/trace.wz
+run 0 "$wz" trace anon --seed 7 --out anon merged/trace.wz
+for d in cut scaled merged anon; do
+	run 0 "$wz" trace check $d/trace.wz
+done
+run 0 "$wz" sim run --trace anon/trace.wz --cluster 2x4 --order fifo,srtf --html report.html
+[ -s report.html ] || fail "no report"
+run 0 "$wz" whatif jobs.csv --cluster 1x8 --add-nodes 1x8
+ok "a trace cut, scaled, merged, without names; a report and a purchase"
 finish

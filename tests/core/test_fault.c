@@ -93,7 +93,8 @@ static void step_and_confirm(struct run *x, uint64_t budget)
 		tap_ok(r == 0, "effect: %d", r);
 	}
 	for (uint32_t i = 0; i < x->w.plan.n; i++)
-		if (x->w.plan.effect[i].kind != WZ_EF_EXPLAIN && x->w.plan.effect[i].kind != WZ_EF_RESIZE)
+		if (x->w.plan.effect[i].kind != WZ_EF_EXPLAIN && x->w.plan.effect[i].kind != WZ_EF_RESIZE &&
+		        x->w.plan.effect[i].kind != WZ_EF_HOLD && x->w.plan.effect[i].kind != WZ_EF_UNHOLD)
 			event(x, (struct wz_event){.kind = WZ_EV_EFFECT_CONFIRMED,
 			                 .u.effect.effect = x->w.plan.effect[i].id});
 }
@@ -173,6 +174,37 @@ static void more_history(struct run *x)
 	event(x, (struct wz_event){.kind = WZ_EV_DISRUPTION_BUDGET_REMOVED, .u.budget.name = WZ_STR("b")});
 }
 
+static void urgent(struct run *x, uint64_t number, const char *text)
+{
+	struct wz_profile p = profile(&x->w, text);
+	event(x, (struct wz_event){
+	                 .kind = WZ_EV_JOB_SUBMITTED, .u.submit = {.job = number, .priority = 50, .profile = &p}});
+}
+
+/* Work is moved aside for others, alone and as gangs; frozen, thawed, reported on; parameters change. */
+static void evict_history(struct run *x)
+{
+	event(x, (struct wz_event){.kind = WZ_EV_RULES_SET, .u.rule_list.text = WZ_STR("evict-per-hour=500")});
+	for (uint64_t i = 70; i < 100; i++)
+		job(x, i == 99 ? 170 : i,
+		        i % 3 ? "gpus=1 preempt=movable" : "gpus=1 tasks=1..3 preempt=signal:USR1,grace:5s", "gil");
+	step_and_confirm(x, 0);
+	x->w.now += 100 * SECOND;
+	event(x, (struct wz_event){.kind = WZ_EV_TASK_REPORTED,
+	                 .u.report = {.job = 71, .checkpoint_us = (int64_t)x->w.now, .progress_milli = 5}});
+	event(x, (struct wz_event){.kind = WZ_EV_JOB_SUSPENDED, .u.job.job = 72});
+	step_and_confirm(x, 0);
+	event(x, (struct wz_event){.kind = WZ_EV_JOB_RESUMED, .u.job.job = 72});
+	urgent(x, 180, "gpus=4");
+	urgent(x, 181, "gpus=2 tasks=3");
+	urgent(x, 182, "gpus=2 tasks=2 link=rack");
+	step_and_confirm(x, 0);
+	ask(x, 181);
+	step_and_confirm(x, 0);
+	event(x, (struct wz_event){.kind = WZ_EV_JOB_REQUEUED, .u.job.job = 180});
+	step_and_confirm(x, 0);
+}
+
 static void history(struct run *x)
 {
 	struct wz_profile p[2];
@@ -222,6 +254,7 @@ static void history(struct run *x)
 	ask(x, 14);
 	job(x, 50, "cpus=1 tasks=40", "frank");
 	step_and_confirm(x, 0);
+	evict_history(x);
 	more_history(x);
 }
 

@@ -3,7 +3,7 @@
 # The daemon, the agent and the shim are killed at the Nth system call of a kind, in the midst of a submit, a start, a requeue,
 # a start anew and an end, for N = 1, 2, ... until the kind is not called so often any more (WZ_CRASH=all), for some, or for one of each kind.
 # Whatever was killed: the job that was acknowledged ends, each attempt of it ran once, in order, and nothing is left alive.
-# shellcheck disable=SC1091,SC2154,SC2016
+# shellcheck disable=SC1091,SC2154,SC2016,SC2317
 . "$WZ_SOURCE_ROOT/tests/cli/lib.sh"
 . "$WZ_SOURCE_ROOT/tests/serve/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Devices as they live: readings that decide where work goes, strangers on a card, a card that falls off the bus.
-# shellcheck disable=SC1091,SC2154,SC2016
+# shellcheck disable=SC1091,SC2154,SC2016,SC2317
 . "$WZ_SOURCE_ROOT/tests/cli/lib.sh"
 . "$WZ_SOURCE_ROOT/tests/serve/lib.sh"
 cat >"$dir/cluster.yaml" <<'YAML'

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Jobs in container images: what podman and apptainer are told (stand-ins that check and obey), and podman itself.
-# shellcheck disable=SC1091,SC2154,SC2016
+# shellcheck disable=SC1091,SC2154,SC2016,SC2317
 . "$WZ_SOURCE_ROOT/tests/cli/lib.sh"
 . "$WZ_SOURCE_ROOT/tests/serve/lib.sh"
 last_job() { "$wz" ps --all --json | grep -o '"id":[0-9]*' | tail -1 | cut -d: -f2; }

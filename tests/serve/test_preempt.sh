@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Work that is stopped and goes on: the checkpoint contract, requeue, suspend and resume, in real cgroups where there are any
 # (as root) and without. A job that counts shows that no step is lost or done twice.
-# shellcheck disable=SC1091,SC2154,SC2016
+# shellcheck disable=SC1091,SC2154,SC2016,SC2317
 . "$WZ_SOURCE_ROOT/tests/cli/lib.sh"
 . "$WZ_SOURCE_ROOT/tests/serve/lib.sh"
 api() { python3 "$WZ_SOURCE_ROOT/tests/serve/api.py" "$@"; }

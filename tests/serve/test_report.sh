@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # What was: history, report, top; the journal as lines, and its proof.
-# shellcheck disable=SC1091,SC2154,SC2016
+# shellcheck disable=SC1091,SC2154,SC2016,SC2317
 . "$WZ_SOURCE_ROOT/tests/cli/lib.sh"
 . "$WZ_SOURCE_ROOT/tests/serve/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Terminals of jobs: a shell, leaving and coming back, a dropped connection, a killed daemon, two who look, sizes, an end.
-# shellcheck disable=SC1091,SC2154,SC2016
+# shellcheck disable=SC1091,SC2154,SC2016,SC2317
 . "$WZ_SOURCE_ROOT/tests/cli/lib.sh"
 . "$WZ_SOURCE_ROOT/tests/serve/lib.sh"
 person() { python3 "$WZ_SOURCE_ROOT/tests/serve/type.py" "$@"; }

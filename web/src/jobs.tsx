@@ -55,10 +55,11 @@ function WhyPanel({ job, mine }: { job: Job; mine: boolean }) {
   if (!why) return <Problem error={error} missing={missing} />;
   const apply = async (change: string) => {
     setSure(null);
-    // A remedy is one entry of a profile: it replaces the entry of the same key.
-    const key = change.split(/[<>=~]/)[0];
-    const rest = job.profile.split(' ').filter((e) => e.split(/[<>=~]/)[0] !== key);
-    try { await ask(`/v1/jobs/${job.id}`, 'PATCH', { profile: [...rest, change].join(' ') }); setFailed(''); } catch (e) { setFailed((e as Error).message); }
+    // Entries that replace those of the same key, and "without KEY" for those that go.
+    const keyOf = (e: string) => e.split(/[<>=~]/)[0], words = change.split(' '), gone = new Set<string>(), put: string[] = [];
+    for (let i = 0; i < words.length; i++) { if (words[i] === 'without') gone.add(words[++i]); else { gone.add(keyOf(words[i])); put.push(words[i]); } }
+    const rest = job.profile.split(' ').filter((e) => !gone.has(keyOf(e)));
+    try { await ask(`/v1/jobs/${job.id}`, 'PATCH', { profile: [...rest, ...put].join(' ') }); setFailed(''); } catch (e) { setFailed((e as Error).message); }
   };
   return (
     <section class="card" aria-labelledby="why">
@@ -67,7 +68,7 @@ function WhyPanel({ job, mine }: { job: Job; mine: boolean }) {
       {why.never && <p class="problem">{t('It can never start here as it is')}</p>}
       {!!why.blockers?.length && <><h3>{t('All of these must clear')}</h3><ol>{why.blockers.map((b) => <li><b>{b.reason}</b> {b.text}{b.nodes ? <small> · {count(b.nodes)} {t('nodes')}</small> : ''}</li>)}</ol></>}
       {!!why.remedies?.length && <><h3>{t('Changes that would let it start')}</h3><ul>{why.remedies.map((r) => (
-        <li><code>{r.change}</code> {r.text} {r.start_us ? moment(r.start_us) : t('now')} {mine && /^[a-z-]+[<>=~]/.test(r.change) && <button onClick={() => setSure(r.change)}>{t('Apply')}</button>}</li>))}</ul></>}
+        <li><code>{r.change}</code> {r.text} {r.start_us ? moment(r.start_us) : t('now')} {mine && /^(without |[a-z-]+[<>=~])/.test(r.change) && <button onClick={() => setSure(r.change)}>{t('Apply')}</button>}</li>))}</ul></>}
       {!!why.not_blocking?.length && <p class="quiet">{t('Not blocking')}: {why.not_blocking.join(', ')}</p>}
       <p class="quiet">{why.position ? `${t('Position')} ${why.position} ${t('of')} ${why.queue_length ?? ''}. ` : ''}{interval(why) && `${t('Expected start')}: ${interval(why)}. `}{why.how && `${t('How we know')}: ${why.how}. `}{why.digest && <small>{why.digest}</small>}</p>
       <Problem error={failed} />
