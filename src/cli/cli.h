@@ -66,6 +66,6 @@ extern const struct wz_verb wz_verb_attach, wz_verb_shell, wz_verb_requeue, wz_v
         wz_verb_trace_verify;
 extern const struct wz_verb wz_verb_help, wz_verb_sim, wz_verb_trace, wz_verb_sim_bound, wz_verb_sim_pack, wz_verb_sim_report, wz_verb_sim_churn;
 extern const struct wz_verb wz_verb_trace_check, wz_verb_trace_convert, wz_verb_trace_gen, wz_verb_trace_info,
-        wz_verb_trace_replay;
+        wz_verb_trace_replay, wz_verb_trace_workload;
 
 #endif

@@ -75,11 +75,14 @@ static void heading(const struct wz_cli *cli, struct wz_buf *b, const char *text
 
 static void help_verbs(struct wz_buf *b, const struct wz_verb *const *sub)
 {
+	size_t width = 14;
+	for (const struct wz_verb *const *v = sub; *v; v++)
+		width = strlen((*v)->name) + 4 > width ? strlen((*v)->name) + 4 : width;
 	for (; *sub; sub++) {
 		size_t start = b->len;
 		wz_buf_addz(b, "  ");
 		wz_buf_addz(b, (*sub)->name);
-		while (b->status == 0 && b->len - start < 14)
+		while (b->status == 0 && b->len - start < width)
 			wz_buf_addc(b, ' ');
 		wz_buf_addz(b, (*sub)->summary);
 		wz_buf_addc(b, '\n');

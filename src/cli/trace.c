@@ -14,6 +14,7 @@ static const struct wz_verb *const verbs[] = {
         &wz_verb_trace_anon,
         &wz_verb_trace_import_slurm,
         &wz_verb_trace_replay,
+        &wz_verb_trace_workload,
         &wz_verb_trace_export,
         &wz_verb_trace_verify,
         NULL,

@@ -84,10 +84,8 @@ static void log_undo(struct wz_core *c, uint32_t task, bool took, const struct w
 	if (!c->ledger.open)
 		return;
 	wz_check(c->ledger.n_undo < c->ledger.undo_cap);
-	c->ledger.undo[c->ledger.n_undo++] = (struct wz_undo){.task = task,
-	        .took = took,
-	        .place = *p,
-	        .prev = c->jobs.task[task].prev};
+	c->ledger.undo[c->ledger.n_undo++] =
+	        (struct wz_undo){.task = task, .took = took, .place = *p, .prev = c->jobs.task[task].prev};
 }
 
 static void lift(struct wz_core *c, uint32_t hold, bool up)

@@ -135,7 +135,9 @@ digests() { sed -E 's/.*"placement":("[^"]*"),"seed":([0-9]+).*"digest":("[^"]*"
 	run 0 $pack --placement jigsaw --journal journal.jsonl
 	lines=$(wc -l <journal.jsonl)
 	nodes=$(grep -c '^{"ev":12,' journal.jsonl)
-	[ "$nodes" -gt 0 ] && [ "$lines" -gt "$nodes" ] && grep -q '^{"ef":1,' journal.jsonl || fail "the journal: $nodes of $lines"
+	[ "$nodes" -gt 0 ] || fail "no nodes in the journal"
+	[ "$lines" -gt "$nodes" ] || fail "the journal: $nodes of $lines"
+	grep -q '^{"ef":1,' journal.jsonl || fail "no start in the journal"
 	run 0 $pack --placement jigsaw --journal again.jsonl
 	cmp -s journal.jsonl again.jsonl || fail "the same run has another journal"
 	run 3 $pack --placement jigsaw --journal /nowhere/at/all.jsonl

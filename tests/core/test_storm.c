@@ -721,9 +721,8 @@ static void check_eviction(struct storm *s, const struct wz_effect *f)
 	struct wz_task_work work;
 	struct wz_job_info info;
 	if (f->kind != WZ_EF_PREEMPT || wz_core_job(s->core[MAIN], f->job, &info) < 0 ||
-	        info.state != WZ_JOB_RUNNING ||
-	        wz_core_task_work(s->core[MAIN], f->job, f->task, &work) < 0 || work.warned ||
-	        !same_place(&f->place, &(struct wz_place){.node = {0}}))
+	        info.state != WZ_JOB_RUNNING || wz_core_task_work(s->core[MAIN], f->job, f->task, &work) < 0 ||
+	        work.warned || !same_place(&f->place, &(struct wz_place){.node = {0}}))
 		return; /* it was told to go before; or it moves to a place that repacking found */
 	s->evictions++;
 	STORM_OK(s, lawful(s, info.priority), "I5: job %" PRIu64 " is moved aside for nobody above it", f->job);

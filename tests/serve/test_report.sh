@@ -103,4 +103,14 @@ c.commit()
 PY
 ok "the journal as lines; its digests are proved, and one that is wrong is found"
 up
+run 0 "$wz" trace workload --state "$state_dir" --out "$dir/mine.wz"
+grep -q '^node t4 ' "$dir/mine.wz" || fail "no nodes: $(cat "$dir/mine.wz")"
+grep -q "^job j$good submit=.* start=.* run=.* user=$me .*template=good : gpus=2" "$dir/mine.wz" || fail "no job: $(cat "$dir/mine.wz")"
+grep -q "^job j$gone " "$dir/mine.wz" && fail "what never ran has a length"
+run 0 "$wz" trace check "$dir/mine.wz"
+run 0 "$wz" sim run --trace "$dir/mine.wz" --order fifo --jsonl
+prints '"finished":'
+run 0 "$wz" sim run --trace "$dir/mine.wz" --order levelled --cluster 8x8 --jsonl
+ok "what was run is a trace that the simulator replays under another order and cluster"
+
 finish

@@ -63,6 +63,7 @@ for next in "$new" "$old" "$new" "$old" "$new"; do
 done
 sleep 0.5
 touch "$stop"
+# shellcheck disable=SC2317 # called by name
 wait_for_users() { ! pgrep -f "job $dir/ran" >/dev/null; }
 until_true wait_for_users
 until_true none_left
@@ -71,6 +72,7 @@ all=$("$wz" ps --all --json | grep -c '"id":')
 echo "# $told acknowledged over five changes of the program"
 [ "$told" = "$all" ] || fail "$told acknowledged, $all are there"
 [ "$(sort "$dir/told" | uniq -d | wc -l)" = 0 ] || fail "a number was given twice"
+# shellcheck disable=SC2013 # numbers
 for job in $(sort -un "$dir/told"); do
 	printf 'start 1\nend\n' | cmp -s - "$dir/ran/$job" || fail "job $job ran as: $(tr '\n' ' ' <"$dir/ran/$job" 2>&1)"
 done
