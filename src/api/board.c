@@ -119,6 +119,18 @@ static bool uses(const struct making *x, const struct wz_shape *s, const struct 
 	       (!need.mem || x->m->dev_mem[at] >= need.mem);
 }
 
+/* Is any task to come that could use such a device? */
+static bool wanted(const struct making *x, const struct wz_device *d)
+{
+	for (uint32_t i = 0; i < x->n_mix; i++) {
+		const struct wz_shape *s = &wz_core_shapes(x->core)->shape[x->mix[i].shape];
+		struct wz_need need = wz_shape_need(s, &wz_core_catalogue_of(x->core)->model[d->model], d->mem);
+		if (need.ok && need.count && (s->any_model || wz_model_set_has(&s->allowed, d->model)))
+			return true;
+	}
+	return false;
+}
+
 static enum wz_board_use use_of(const struct making *x, const struct wz_node *n, uint32_t node_fits, uint32_t at)
 {
 	const struct wz_device *d = &x->m->dev[at];
@@ -131,8 +143,8 @@ static enum wz_board_use use_of(const struct making *x, const struct wz_node *n,
 	for (uint32_t i = 0; i < x->n_mix; i++)
 		if (node_fits >> i & 1 && uses(x, &wz_core_shapes(x->core)->shape[x->mix[i].shape], d, at))
 			return WZ_BOARD_FREE;
-	/* Nothing has arrived yet: whatever is whole is as good as new. */
-	return !x->n_mix && x->m->dev_milli[at] == d->milli ? WZ_BOARD_FREE : WZ_BOARD_FRAGMENT;
+	/* A whole device of a kind that nothing is expected for is idle, not in pieces. */
+	return x->m->dev_milli[at] == d->milli && !wanted(x, d) ? WZ_BOARD_FREE : WZ_BOARD_FRAGMENT;
 }
 
 static int put_node(

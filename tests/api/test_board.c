@@ -57,6 +57,25 @@ static void test_words(void)
 	world_free(&w);
 }
 
+/* What is whole and of a kind that nobody asks for is free; what is asked for and cannot be used is not. */
+static void test_unwanted(void)
+{
+	struct world w;
+	struct wz_arena a;
+	world_init(&w);
+	wz_arena_init(&a, &w.f.mem, 4096);
+	node_of(&w, 0, 1, "T4");
+	node_of(&w, 1, 1, "A10");
+	submit(&w, 1, "gpu-share=60% gpu-type=t4 cpus=63");
+	submit(&w, 2, "gpu-share=60% gpu-type=t4 cpus=2");
+	run_step(&w);
+	struct wz_api_board b = board_of(&w, &a);
+	tap_eq_i64(device(&b, 1, 0)->use, WZ_BOARD_FREE, "nobody asks for an A10: it is free");
+	tap_eq_i64(device(&b, 0, 0)->use, WZ_BOARD_FRAGMENT, "what is left of the T4 serves nobody");
+	wz_arena_release(&a);
+	world_free(&w);
+}
+
 static void test_closed(void)
 {
 	struct world w;
@@ -75,6 +94,7 @@ static void test_closed(void)
 int main(void)
 {
 	tap_run(test_words);
+	tap_run(test_unwanted);
 	tap_run(test_closed);
 	return tap_done();
 }

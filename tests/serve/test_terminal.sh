@@ -27,7 +27,7 @@ ok "^C reaches the job as an interrupt"
 run 0 person 'see:job' 'type:PS1="<ready> "; x=kept\r' 'see:<ready> ' 'type:\x1d' 'see:the job goes on' -- "$wz" shell
 two=$(last_job)
 is "$two" RUNNING || fail "after leaving it is $(state "$two")"
-run 0 person 'see:<ready> ' 'type:echo $x-$x\r' 'see:kept-kept' 'size:40x120' 'run:sleep 0.3' 'type:stty size\r' \
+run 0 person 'see:<ready> ' 'type:echo $x-$x\r' 'see:kept-kept' 'size:40x120' 'run:sleep 2' 'type:stty size\r' \
 	'see:40 120' 'hang' -- "$wz" attach "$two"
 is "$two" RUNNING || fail "after the connection dropped it is $(state "$two")"
 run 0 person 'see:kept-kept' 'type:\x1d' -- "$wz" attach "$two"
