@@ -61,7 +61,8 @@ struct wz_api_job {
 	struct wz_str array_indices; /* of a list with `collapse`: all tasks that this item stands for */
 	uint32_t count; /* how many these are */
 	int64_t array_index;
-	int64_t submit_us, eligible_us, start_us, end_us, expected_start_us, deadline_us, time_limit_us;
+	int64_t submit_us, eligible_us, start_us, end_us, deadline_us, time_limit_us;
+	int64_t earliest_start_us, expected_start_us, latest_start_us; /* of one that waits: the likely band, and by limits */
 	uint32_t position; /* in its queue, from 1; 0: not waiting */
 	uint32_t attempt, restarts;
 	int32_t exit_code, exit_signal; /* of the last attempt that ended */
