@@ -72,6 +72,7 @@ WZ_API_ANSWERS(reloaded)
 WZ_API_ANSWERS(board)
 WZ_API_ANSWERS(span)
 WZ_API_ANSWERS(sample)
+WZ_API_ANSWERS(repack)
 WZ_API_ANSWERS(change)
 WZ_API_ANSWERS(snapshot)
 #undef WZ_API_ANSWERS
@@ -113,6 +114,8 @@ void wz_api_stream_abort(struct wz_api_call *c); /* it is not whole: the client 
 	X(device_list, device_query) \
 	X(board, board_query) \
 	X(whatif, whatif_query) \
+	X(repack_get, repack_query) \
+	X(repack_ask, repack_ask) \
 	X(samples, sample_query) \
 	X(timeline, timeline_query) \
 	X(queue_list, nothing) \

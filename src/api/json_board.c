@@ -163,6 +163,47 @@ static const struct wz_api_field change_fields[] = {
 const struct wz_api_type wz_type_change = WZ_TYPE("Change", T, change_fields, "For whom a plan changes.");
 #undef T
 
+#define T struct wz_api_move
+static const struct wz_api_field move_fields[] = {
+        WZ_F(T, job, U64, ALWAYS, "a job that runs"),
+        WZ_F(T, task, U32, ALWAYS, "its task"),
+        WZ_F(T, from_node, STR, ALWAYS, "where it is"),
+        WZ_F(T, from_devices, NUMS, 0, "on these devices"),
+        WZ_F(T, to_node, STR, ALWAYS, "where it would go"),
+        WZ_F(T, to_devices, NUMS, 0, "on these devices"),
+        WZ_F(T, cost_us, I64, ALWAYS, "work that it loses, and the time to start again, microseconds"),
+};
+const struct wz_api_type wz_type_move = WZ_TYPE("Move", T, move_fields, "A running task that would be moved.");
+#undef T
+
+#define T struct wz_api_repack
+static const struct wz_api_field repack_fields[] = {
+        WZ_F_TYPE(T, moves, LIST, ALWAYS, &wz_type_move, "the moves; empty: there is nothing to gain now"),
+        WZ_F(T, jobs, NUMS, ALWAYS, "jobs that wait and would start"),
+        WZ_F(T, gain_milli, I64, ALWAYS, "compute that those jobs get, in thousandths of a device"),
+        WZ_F(T, cost_us, I64, ALWAYS, "what all moves lose"),
+        WZ_F(T, text, STR, ALWAYS, "in words"),
+        WZ_F(T, applied, BOOL, ALWAYS, "the moves were allowed, and follow"),
+};
+const struct wz_api_type wz_type_repack = WZ_TYPE("Repack", T, repack_fields, "What repacking would do now.");
+#undef T
+
+#define T struct wz_api_repack_query
+static const struct wz_api_field repack_query_fields[] = {
+        WZ_F_RANGE(T, moves, U32, QUERY, 1, 64, "at most so many moves (16)"),
+};
+const struct wz_api_type wz_type_repack_query =
+        WZ_TYPE("RepackQuery", T, repack_query_fields, "How far it may go.");
+#undef T
+
+#define T struct wz_api_repack_ask
+static const struct wz_api_field repack_ask_fields[] = {
+        WZ_F(T, apply, BOOL, 0, "let the moves be made; else only shown"),
+        WZ_F_RANGE(T, moves, U32, 0, 1, 64, "at most so many moves (16)"),
+};
+const struct wz_api_type wz_type_repack_ask = WZ_TYPE("RepackAsk", T, repack_ask_fields, "What to do.");
+#undef T
+
 #define T struct wz_api_whatif_query
 static const struct wz_api_field whatif_query_fields[] = {
         WZ_F_RANGE(T, edit, STR, QUERY | WZ_FIELD_REQUIRED, 0, 4096,

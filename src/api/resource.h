@@ -61,7 +61,8 @@ struct wz_api_job {
 	struct wz_str array_indices; /* of a list with `collapse`: all tasks that this item stands for */
 	uint32_t count; /* how many these are */
 	int64_t array_index;
-	int64_t submit_us, eligible_us, start_us, end_us, expected_start_us, deadline_us, time_limit_us;
+	int64_t submit_us, eligible_us, start_us, end_us, deadline_us, time_limit_us;
+	int64_t earliest_start_us, expected_start_us, latest_start_us; /* of one that waits: the likely band, and by limits */
 	uint32_t position; /* in its queue, from 1; 0: not waiting */
 	uint32_t attempt, restarts;
 	int32_t exit_code, exit_signal; /* of the last attempt that ended */
@@ -242,6 +243,20 @@ struct wz_api_whoami {
 	int64_t uid;
 };
 
+struct wz_api_move { /* of repacking */
+	uint64_t job;
+	uint32_t task;
+	struct wz_str from_node, to_node;
+	struct wz_nums from_devices, to_devices;
+	int64_t cost_us;
+};
+struct wz_api_repack {
+	struct wz_items moves;
+	struct wz_nums jobs; /* that wait and would start */
+	int64_t gain_milli, cost_us;
+	struct wz_str text;
+	bool applied;
+};
 struct wz_api_change { /* a waiting job's start today, and in the cluster that was asked about; 0: not known, or never */
 	uint64_t job;
 	struct wz_str user, name;
@@ -313,7 +328,7 @@ extern const struct wz_api_type wz_type_task, wz_type_job, wz_type_attempt, wz_t
         wz_type_reservation, wz_type_usage, wz_type_check, wz_type_info, wz_type_whoami, wz_type_submitted,
         wz_type_snapshot, wz_type_event, wz_type_audit_line, wz_type_reloaded;
 extern const struct wz_api_type wz_type_piece, wz_type_board_device, wz_type_board_node, wz_type_board_job,
-        wz_type_expected, wz_type_board, wz_type_change, wz_type_sample, wz_type_span, wz_type_session_link;
+        wz_type_expected, wz_type_board, wz_type_move, wz_type_repack, wz_type_change, wz_type_sample, wz_type_span, wz_type_session_link;
 
 /* ---- requests ---- */
 
@@ -479,6 +494,13 @@ struct wz_api_audit_query {
 	int64_t since_us;
 	uint32_t limit; /* 0: 1000 */
 };
+struct wz_api_repack_query {
+	uint32_t moves; /* 0: 16 */
+};
+struct wz_api_repack_ask {
+	bool apply;
+	uint32_t moves;
+};
 struct wz_api_whatif_query {
 	struct wz_str edit;
 };
@@ -506,7 +528,7 @@ extern const struct wz_api_type wz_type_submit, wz_type_job_query, wz_type_job_r
         wz_type_node_ref, wz_type_node_drain, wz_type_device_query, wz_type_queue_set, wz_type_name_ref,
         wz_type_reservation_set, wz_type_usage_query, wz_type_audit_query, wz_type_events_query, wz_type_snapshot_put,
         wz_type_nothing;
-extern const struct wz_api_type wz_type_board_query, wz_type_whatif_query,
+extern const struct wz_api_type wz_type_board_query, wz_type_repack_query, wz_type_repack_ask, wz_type_whatif_query,
         wz_type_sample_query, wz_type_timeline_query, wz_type_session_open, wz_type_login;
 
 #endif

@@ -61,7 +61,7 @@ extern const struct wz_verb wz_verb_serve, wz_verb_agent, wz_verb_submit, wz_ver
         wz_verb_logs, wz_verb_cancel, wz_verb_hold, wz_verb_release, wz_verb_wait, wz_verb_signal, wz_verb_drain, wz_verb_undrain, wz_verb_doctor, wz_verb_nodes, wz_verb_devices;
 extern const struct wz_verb wz_verb_sim_run, wz_verb_sim_validate, wz_verb_trace_cut, wz_verb_trace_scale, wz_verb_trace_merge, wz_verb_trace_anon,
         wz_verb_trace_import_slurm;
-extern const struct wz_verb wz_verb_token, wz_verb_audit, wz_verb_reload, wz_verb_completion, wz_verb_dashboard, wz_verb_whatif;
+extern const struct wz_verb wz_verb_token, wz_verb_audit, wz_verb_reload, wz_verb_completion, wz_verb_dashboard, wz_verb_whatif, wz_verb_repack;
 extern const struct wz_verb wz_verb_attach, wz_verb_shell, wz_verb_requeue, wz_verb_suspend, wz_verb_resume, wz_verb_report, wz_verb_history, wz_verb_top, wz_verb_trace_export,
         wz_verb_trace_verify;
 extern const struct wz_verb wz_verb_help, wz_verb_sim, wz_verb_trace, wz_verb_sim_bound, wz_verb_sim_pack, wz_verb_sim_report, wz_verb_sim_churn;

@@ -31,6 +31,7 @@ static const struct wz_verb *const verbs[] = {
         &wz_verb_undrain,
         &wz_verb_doctor,
         &wz_verb_dashboard,
+        &wz_verb_repack,
         &wz_verb_whatif,
         &wz_verb_audit,
         &wz_verb_token,

@@ -38,7 +38,8 @@ static int split(struct asking *x, struct wz_str profile)
 			continue;
 		if (x->n == ENTRIES_MAX)
 			return wz_err_set(x->err, -E2BIG, "TooMany", WZ_STR("the profile has too many entries"));
-		while (k < one.len && one.ptr[k] != '=' && one.ptr[k] != '<' && one.ptr[k] != '>' && one.ptr[k] != '~')
+		while (k < one.len && one.ptr[k] != '=' && one.ptr[k] != '<' && one.ptr[k] != '>' &&
+		        one.ptr[k] != '~')
 			k++;
 		x->e[x->n++] = (struct entry){.text = one, .key = {one.ptr, k}};
 	}

@@ -46,7 +46,7 @@ bool wz_repack_movable(const struct wz_core *c, uint32_t task)
 }
 
 /* What is done since it was last safe; work that checkpoints when it is warned loses nothing. And stopping and starting. */
-static uint64_t lost_us(const struct wz_core *c, uint32_t task)
+uint64_t wz_repack_lost_us(const struct wz_core *c, uint32_t task)
 {
 	const struct wz_task *t = &c->jobs.task[task];
 	const struct wz_job *j = &c->jobs.job[t->job];
@@ -68,7 +68,7 @@ int64_t wz_repack_weight(int64_t gpu_milli, int64_t cpu_milli)
 int64_t wz_repack_cost(const struct wz_core *c, uint32_t task)
 {
 	const struct wz_task *t = &c->jobs.task[task];
-	uint64_t ms = lost_us(c, task) / 1000;
+	uint64_t ms = wz_repack_lost_us(c, task) / 1000;
 
 	return wz_sat_mul(wz_repack_weight((int64_t)__builtin_popcountll(t->devices) * t->dev_milli, t->cpu),
 	        ms < 1ULL << 40 ? (int64_t)ms + 1 : (int64_t)1 << 40);

@@ -41,6 +41,7 @@ bool wz_repack_tidy(struct wz_core *c, struct wz_repack *x, int *ret_err);
 void wz_repack_release(struct wz_core *c); /* scratch */
 /* May the task be moved at all, and what would be lost: work since it was last safe, and the time to stop and start again. */
 bool wz_repack_movable(const struct wz_core *c, uint32_t task);
+uint64_t wz_repack_lost_us(const struct wz_core *c, uint32_t task);
 bool wz_repack_allowed(const struct wz_core *c, const struct wz_repack *x);
 int64_t wz_repack_weight(int64_t gpu_milli, int64_t cpu_milli); /* milli of devices that count; at least 1 */
 int64_t wz_repack_cost(const struct wz_core *c, uint32_t task);

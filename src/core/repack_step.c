@@ -166,7 +166,7 @@ static struct wz_repack new_search(struct wz_core *c, uint32_t moves)
 {
 	return (struct wz_repack){.moves_max = moves,
 	        .depth_max = (uint32_t)c->param[WZ_PARAM_REPACK_DEPTH],
-	        .gain_min = c->param[WZ_PARAM_REPACK_GAIN] * 65536 / 1000000,
+	        .gain_min = (c->param[WZ_PARAM_REPACK_GAIN] * 65536 + 999999) / 1000000,
 	        .horizon_ms = c->param[WZ_PARAM_REPACK_HORIZON_US] / 1000,
 	        .work_max = (uint64_t)c->param[WZ_PARAM_REPACK_WORK]};
 }
@@ -334,5 +334,53 @@ int wz_repack_propose(struct wz_core *c, struct wz_plan *plan)
 		r = open_slots(c, &x, &rng, &blocked, plan);
 	if (r == 0 && blocked && x.gain_min > 0)
 		r = bring_together(c, &x, plan);
+	return r;
+}
+
+/* ---- the question what would be done ---- */
+
+static void show(struct wz_core *c, const struct wz_plan *plan, struct wz_repack_report *ret)
+{
+	for (uint32_t i = 0; i < plan->n; i++) {
+		const struct wz_effect *e = &plan->effect[i];
+		uint32_t slot = wz_jobs_find(c, e->job), task;
+		const struct wz_shape *s;
+		if (slot == WZ_ID_NONE)
+			continue;
+		task = c->jobs.job[slot].first_task + e->task;
+		if (e->kind == WZ_EF_PREEMPT && (e->place.cpu || e->place.mem || e->place.devices) &&
+		        ret->n < WZ_REPACK_SHOWN_MAX) {
+			struct wz_repack_shown *m = &ret->move[ret->n++];
+			m->job = e->job;
+			m->task = e->task;
+			m->to = e->place;
+			(void)wz_core_task(c, e->job, e->task, &m->from);
+			m->cost_us = wz_repack_lost_us(c, task);
+			ret->cost_us = wz_usat_add(ret->cost_us, m->cost_us);
+		} else if (e->kind == WZ_EF_HOLD && c->jobs.job[slot].state == WZ_JOB_WAITING &&
+		           ret->n_opened < WZ_REPACK_SHOWN_MAX) {
+			s = &c->shapes.shape[c->jobs.job[slot].shape];
+			ret->opened[ret->n_opened++] = e->job;
+			ret->gain_milli += wz_shape_gpu_milli(s);
+		}
+	}
+}
+
+int wz_core_repack(struct wz_core *c, uint32_t moves, struct wz_repack_report *ret, struct wz_err *err)
+{
+	struct wz_repack_state before = c->repack;
+	struct wz_plan plan;
+	int r;
+
+	*ret = (struct wz_repack_report){.n = 0};
+	wz_plan_init(&plan, &c->mem);
+	c->repack.asked = moves; /* seen by this decision alone */
+	c->repack.budget = 0;
+	c->repack.go = true;
+	r = wz_core_decide(c, 0, &plan, err);
+	c->repack = before;
+	if (r == 0)
+		show(c, &plan, ret);
+	wz_plan_release(&plan);
 	return r;
 }

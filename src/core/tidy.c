@@ -2,7 +2,8 @@
 /* Exchanges between two devices: when no room can be made for the one that waits by a few moves, remainders can still be
  * brought together, a share from here to there, or one for another, until a device is free. What a remainder is worth the
  * policy says (`worth`: 190 beside an 810 that nobody will ask for is worth nothing), else its size. The aim is the
- * sum of the squares of what devices' remainders are worth: it grows when what is worth something comes together.
+ * sum over devices of w (1 + w) / 2, w what the remainder is worth: it grows when remainders are worth more, and when what is
+ * worth something comes together. (Measured on openb's lists: w alone and w squared alone open fewer devices.)
  *
  * Devices that are alike (model, shares) are one pile; piles are compared, not devices. The exchange with the most gain a
  * move is taken, of equal ones the first; piles are numbered in the order of their first device by rank, so the result
@@ -11,11 +12,13 @@
 
 #include "base/check.h"
 #include "base/fix.h"
+#include "base/hash.h"
 #include "core/core_int.h"
 
 #include <string.h>
 
 #define PILES_MAX 512u
+#define SLOTS 1024u /* more than piles; a power of two */
 #define SHARES_MAX 6u /* on a device; others are left alone */
 #define BEST_MAX 400u /* exchanges that are tried on devices, best first */
 #define SIDES_MAX 400u /* devices of a pile that are looked at */
@@ -44,13 +47,14 @@ struct tidy {
 	uint32_t *next; /* by device */
 	struct side *side; /* [2 x SIDES_MAX] */
 	uint32_t n;
+	uint16_t slot[SLOTS]; /* of a hash table: numbers of piles, PILES_MAX: none */
 };
 
 static int64_t value_of(const struct wz_core *c, int32_t free)
 {
 	int64_t w = c->policy->worth ? c->policy->worth(c->policy_state, free) : (int64_t)free * 65536 / WZ_WHOLE;
 
-	return w > 0 ? w * w >> 16 : 0;
+	return w > 0 ? w * (65536 + w) >> 17 : 0;
 }
 
 /* The shares of a device, ascending; false when it is not one for exchanges. */
@@ -80,11 +84,32 @@ static bool shares_of(const struct wz_core *c, uint32_t node, uint32_t i, struct
 	return true;
 }
 
+/* The pile of devices like this one; a new one's number when there is none yet; PILES_MAX when there are too many. */
+static uint32_t find_pile(struct tidy *k, const struct pile *p)
+{
+	uint64_t h = wz_mix64(p->model);
+
+	for (uint32_t i = 0; i < p->n; i++)
+		h = wz_hash_u64(h, (uint64_t)p->milli[i]);
+	for (uint32_t at = (uint32_t)h & (SLOTS - 1);; at = (at + 1) & (SLOTS - 1)) {
+		const struct pile *q = &k->pile[k->slot[at]];
+		if (k->slot[at] == PILES_MAX) {
+			if (k->n < PILES_MAX)
+				k->slot[at] = (uint16_t)k->n;
+			return k->n;
+		}
+		if (q->model == p->model && q->n == p->n && memcmp(q->milli, p->milli, sizeof(p->milli)) == 0)
+			return k->slot[at];
+	}
+}
+
 static void pile_up(struct tidy *k)
 {
 	struct wz_core *c = k->c;
 
 	k->n = 0;
+	for (uint32_t i = 0; i < SLOTS; i++)
+		k->slot[i] = PILES_MAX;
 	for (uint32_t r = 0; r < c->model.n_ranked; r++) {
 		uint32_t node = c->model.by_rank[r];
 		const struct wz_node *n = &c->model.node[node];
@@ -92,13 +117,11 @@ static void pile_up(struct tidy *k)
 			continue;
 		for (uint32_t i = 0; i < n->n_dev; i++) {
 			struct pile p;
-			uint32_t at = 0;
+			uint32_t at;
 			k->x->work++;
 			if (!shares_of(c, node, i, &p))
 				continue;
-			while (at < k->n && (k->pile[at].model != p.model || k->pile[at].n != p.n ||
-			                            memcmp(k->pile[at].milli, p.milli, sizeof(p.milli)) != 0))
-				at++;
+			at = find_pile(k, &p);
 			if (at == PILES_MAX)
 				continue;
 			if (at == k->n) {

@@ -313,6 +313,8 @@ void op_job_logs(void *ctx, struct wz_api_call *c, const struct wz_api_job_logs 
 void op_node_list(void *ctx, struct wz_api_call *c, const struct wz_api_nothing *rq);
 void op_device_list(void *ctx, struct wz_api_call *c, const struct wz_api_device_query *rq);
 void op_timeline(void *ctx, struct wz_api_call *c, const struct wz_api_timeline_query *rq);
+void op_repack_get(void *ctx, struct wz_api_call *c, const struct wz_api_repack_query *rq);
+void op_repack_ask(void *ctx, struct wz_api_call *c, const struct wz_api_repack_ask *rq);
 void op_whatif(void *ctx, struct wz_api_call *c, const struct wz_api_whatif_query *rq);
 void op_samples(void *ctx, struct wz_api_call *c, const struct wz_api_sample_query *rq);
 void serve_sample(void *ctx); /* the timer's */

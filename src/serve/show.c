@@ -86,6 +86,21 @@ static void waits_for(struct serve *s, const struct booked *b, struct wz_api_job
 }
 
 /* Fills what a row says; views are of the row and of *t. */
+/* The first few hundred that wait are planned beside the steps (step.c). */
+static void plan_of(const struct serve *s, struct wz_api_job *j)
+{
+	struct wz_start_estimate e;
+	if (wz_core_starts(s->core, j->id, &e) < 0)
+		return;
+	j->position = e.ahead_in_queue + 1;
+	if (e.latest_us < INT64_MAX)
+		j->latest_start_us = (int64_t)e.latest_us;
+	if (e.likely_from_us < INT64_MAX && e.likely_to_us < INT64_MAX) {
+		j->earliest_start_us = (int64_t)e.likely_from_us;
+		j->expected_start_us = (int64_t)e.likely_to_us;
+	}
+}
+
 void job_of_row(struct serve *s, const struct wz_job_row *r, struct wz_api_job *j, struct shown_text *t)
 {
 	const struct booked *b = book_find(s, (uint64_t)r->job);
@@ -126,6 +141,8 @@ void job_of_row(struct serve *s, const struct wz_job_row *r, struct wz_api_job *
 	} else if (wz_core_job(s->core, (uint64_t)r->job, &info) == 0) {
 		j->tasks_running = info.tasks_placed;
 		work_of(s, &info, j);
+		if (r->state == WZ_ROW_WAITING)
+			plan_of(s, j);
 		if (r->state == WZ_ROW_WAITING && info.reason != WZ_REASON_NONE) {
 			j->reason = wz_str(wz_reason_word(info.reason));
 			j->reason_text = wz_str(wz_reason_text(info.reason));

@@ -528,6 +528,19 @@ static void fake_whatif(void *ctx, struct wz_api_call *c, const struct wz_api_wh
 	wz_api_list_end(c, 0);
 }
 
+static void fake_repack_get(void *ctx, struct wz_api_call *c, const struct wz_api_repack_query *rq)
+{
+	static const struct wz_api_move move = {.job = 1, .from_node = {"n1", 2}, .to_node = {"n2", 2}, .cost_us = 60000000};
+	(void)ctx;
+	wz_api_reply_repack(c, &(struct wz_api_repack){.moves = {&move, rq->moves ? 1 : 0}, .text = WZ_STR("one move")});
+}
+
+static void fake_repack_ask(void *ctx, struct wz_api_call *c, const struct wz_api_repack_ask *rq)
+{
+	(void)ctx;
+	wz_api_reply_repack(c, &(struct wz_api_repack){.text = WZ_STR("done"), .applied = rq->apply});
+}
+
 static void fake_samples(void *ctx, struct wz_api_call *c, const struct wz_api_sample_query *rq)
 {
 	(void)ctx;

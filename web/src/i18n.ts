@@ -27,7 +27,7 @@ const zh: Record<string, string> = {
   'This daemon does not do that yet': '此守护进程尚不支持', 'theme': '主题', 'Skip to content': '跳到内容', 'Filter': '筛选', 'all': '全部', 'rows': '行',
   'nothing expected fits': '预期的作业都放不下', 'expected jobs fit': '预期的作业放得下', 'Expected work': '预期的作业', 'nodes with room': '有空位的节点', 'share of the mix': '占比',
   'whole devices': '整卡', 'Legend': '图例', 'Device': '设备', 'Select with arrow keys, open with Enter': '方向键选择，回车打开', 'node': '节点', 'limit set': '上限', 'Compare': '比较', 'job(s)': '个作业',
-  'gone': '不再', 'unchanged': '不变',
+  'latest by limits': '按时限最迟', 'gone': '不再', 'unchanged': '不变',
   'starts earlier': '开始更早', 'starts later': '开始更晚', 'Queue limit': '队列上限', 'Change': '改动', 'See what changes': '看看有何变化', 'progress': '进度', 'Utilisation now': '当前利用率',
 };
 

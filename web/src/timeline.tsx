@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Per device: the past day, the planned next day, moves as arrows; a handle that opens the board of any past moment.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Span } from './api';
+import type { Job, Span } from './api';
 import { useDark } from './board';
 import { duration, moment, t } from './i18n';
 import { hueOf } from './paint';
@@ -20,6 +20,10 @@ export function TimelineView() {
   // Asked for in steps of a minute, so that the list is not fetched anew with each event's own clock.
   const from = Math.floor((nowUs - back * HOUR) / 60e6) * 60e6, until = nowUs + (back * HOUR) / 2;
   const { data, error, missing } = useAsk<{ spans: Span[] }>(nowUs ? `/v1/timeline?since_us=${Math.min(from, Math.floor((nowUs - 24 * HOUR) / 60e6) * 60e6)}` : null);
+  // The plan: who waits, and when they will likely start; promises of whole nodes.
+  const { data: queue } = useAsk<{ jobs: Job[] }>('/v1/jobs?state=waiting&limit=200');
+  const { data: promises } = useAsk<{ reservations: { name: string; rules: string; start_us: number; end_us: number }[] }>('/v1/reservations');
+  const waiting = (queue?.jobs ?? []).filter((j) => j.expected_start_us || j.latest_start_us).sort((a, b) => (a.expected_start_us ?? a.latest_start_us!) - (b.expected_start_us ?? b.latest_start_us!)).slice(0, 24);
   const box = useRef<HTMLDivElement>(null), canvas = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(800);
   const [cursor, setCursor] = useState<number | null>(null);
@@ -49,7 +53,7 @@ export function TimelineView() {
     }
     return { rows: names, bars: list, arrows: jumps };
   }, [spans, board?.nodes.length]);
-  const height = TOP + rows.length * ROW + 6;
+  const height = TOP + (rows.length + (waiting.length ? waiting.length + 1 : 0)) * ROW + 6;
   const x = (us: number) => LEFT + ((us - from) / (until - from)) * (width - LEFT);
   const timeAt = (px: number) => from + ((px - LEFT) / (width - LEFT)) * (until - from);
 
@@ -93,6 +97,31 @@ export function TimelineView() {
       if (s.state === 'PREEMPTED') { g.fillStyle = '#f0a020'; g.fillRect(x2 - 3, TOP + b.row * ROW + 2, 3, ROW - 4); }
       if (x2 - x1 > 34) { g.fillStyle = dark ? '#fff' : '#10131a'; g.fillText(`#${s.job}`, x1 + 4, TOP + b.row * ROW + 13, x2 - x1 - 6); }
     }
+    for (const p of promises?.reservations ?? []) { // held for somebody, or for nobody: hatched over the nodes it names
+      const names = /(?:^| )nodes=([^ ]+)/.exec(p.rules)?.[1]?.split(',') ?? [];
+      const x1 = Math.max(LEFT, x(p.start_us)), x2 = Math.min(width, x(p.end_us));
+      if (x2 <= x1) continue;
+      rows.forEach((name, i) => {
+        if (!names.includes(name.slice(0, name.lastIndexOf(':')))) return;
+        g.strokeStyle = dark ? '#9aa4b2' : '#6b7684'; g.lineWidth = 1;
+        g.save(); g.beginPath(); g.rect(x1, TOP + i * ROW + 1, x2 - x1, ROW - 2); g.clip();
+        for (let d = -ROW; d < x2 - x1 + ROW; d += 6) { g.beginPath(); g.moveTo(x1 + d, TOP + i * ROW + ROW); g.lineTo(x1 + d + ROW, TOP + i * ROW); g.stroke(); }
+        g.restore();
+        if (i === rows.findIndex((r) => names.includes(r.slice(0, r.lastIndexOf(':'))))) { g.fillStyle = ink; g.fillText(p.name, x1 + 3, TOP + i * ROW + 13); }
+      });
+    }
+    waiting.forEach((j, i) => { // the likely band, and a line to the latest
+      const y = TOP + (rows.length + 1 + i) * ROW, hue = hueOf(j.user);
+      g.fillStyle = ink; g.fillText(`#${j.id} ${j.name ?? ''}`, 4, y + 13, LEFT - 8);
+      const from1 = j.earliest_start_us ?? j.latest_start_us!, to1 = j.expected_start_us ?? j.latest_start_us!;
+      const x1 = Math.max(LEFT, x(from1)), x2 = Math.min(width, Math.max(x1 + 3, x(to1)));
+      if (x1 < width) {
+        g.globalAlpha = 0.45; g.fillStyle = `hsl(${hue} ${dark ? 48 : 62}% ${dark ? 45 : 62}%)`; g.fillRect(x1, y + 2, x2 - x1, ROW - 4); g.globalAlpha = 1;
+        g.strokeStyle = `hsl(${hue} 60% 45%)`; g.setLineDash([3, 2]); g.strokeRect(x1 + 0.5, y + 2.5, Math.max(2, x2 - x1 - 1), ROW - 5); g.setLineDash([]);
+      }
+      if (j.latest_start_us && x(j.latest_start_us) < width && x(j.latest_start_us) > x1) { g.strokeStyle = `hsl(${hue} 60% 45%)`; g.beginPath(); g.moveTo(x2, y + ROW / 2); g.lineTo(x(j.latest_start_us), y + ROW / 2); g.moveTo(x(j.latest_start_us), y + 4); g.lineTo(x(j.latest_start_us), y + ROW - 4); g.stroke(); }
+    });
+    if (waiting.length) { g.fillStyle = ink; g.font = '600 11px system-ui, sans-serif'; g.fillText(t('planned'), 4, TOP + rows.length * ROW + 13); g.font = '11px system-ui, sans-serif'; }
     g.strokeStyle = dark ? '#ffd479' : '#b46a00'; g.lineWidth = 1.4;
     for (const [a, b] of arrows) {
       const x1 = x(a.span.end_us || nowUs), y1 = TOP + a.row * ROW + ROW / 2, x2 = x(b.span.start_us), y2 = TOP + b.row * ROW + ROW / 2;
@@ -102,7 +131,7 @@ export function TimelineView() {
     }
     g.lineWidth = 2; g.strokeStyle = '#e5484d'; g.beginPath(); g.moveTo(x(nowUs), TOP - 6); g.lineTo(x(nowUs), height); g.stroke();
     if (cursor !== null) { g.strokeStyle = dark ? '#8fb4ff' : '#2f6fed'; g.beginPath(); g.moveTo(x(cursor), 0); g.lineTo(x(cursor), height); g.stroke(); }
-  }, [width, height, bars, arrows, dark, cursor, from, until]);
+  }, [width, height, bars, arrows, dark, cursor, from, until, queue, promises]);
 
   const barAt = (px: number, py: number) => bars.find((b) => b.row === Math.floor((py - TOP) / ROW) && px >= x(b.span.start_us) && px <= Math.max(x(b.span.start_us) + 3, x(b.span.end_us || nowUs)));
   const drag = (e: MouseEvent) => {
@@ -129,6 +158,12 @@ export function TimelineView() {
           onClick={(e) => { const b = barAt(e.offsetX, e.offsetY); if (b) go(`#/job/${b.span.job}`); }} />
         {hover && <div class="tip" style={{ left: `${hover.x}px`, top: `${hover.y}px` }}><b>#{hover.bar.span.job}</b> {hover.bar.span.user} {hover.bar.span.name}<div>{hover.bar.span.state}{hover.bar.span.planned ? ` (${t('planned')})` : ''} · {t('Attempt')} {hover.bar.span.attempt}</div><div>{moment(hover.bar.span.start_us)} – {hover.bar.span.end_us ? moment(hover.bar.span.end_us) : '…'} ({duration((hover.bar.span.end_us || nowUs) - hover.bar.span.start_us)})</div></div>}
       </div>
+      {!!waiting.length && <details><summary>{t('planned')}</summary>
+        <Table caption={t('planned')} rows={waiting} rowKey={(j) => j.id} onOpen={(j) => go(`#/job/${j.id}`)} columns={[
+          { head: t('Job'), num: true, cell: (j) => j.id, key: (j) => j.id }, { head: t('User'), cell: (j) => j.user }, { head: t('Name'), cell: (j) => j.name ?? '' },
+          { head: t('Expected start'), cell: (j) => (j.earliest_start_us && j.expected_start_us ? `${moment(j.earliest_start_us)} – ${moment(j.expected_start_us)}` : ''), key: (j) => j.expected_start_us ?? Infinity },
+          { head: t('latest by limits'), cell: (j) => moment(j.latest_start_us), key: (j) => j.latest_start_us ?? Infinity },
+        ]} /></details>}
       <details><summary>{t('Table')}</summary>
         <Table caption={t('Timeline')} rows={spans} rowKey={(s) => `${s.job}/${s.attempt}/${s.task}/${s.planned}`} onOpen={(s) => go(`#/job/${s.job}`)} columns={[
           { head: t('Job'), num: true, cell: (s) => s.job, key: (s) => s.job }, { head: t('User'), cell: (s) => s.user ?? '', key: (s) => s.user ?? '' },
