@@ -47,6 +47,10 @@ static const struct wz_opt opts[] = {
                 offsetof(struct wz_sim_run_args, mtbf), 0},
         {"mttr", 0, WZ_OPT_STRING, "TIME", "how long a failed node is away (1h)",
                 offsetof(struct wz_sim_run_args, mttr), 0},
+        {"device-mtbf", 0, WZ_OPT_STRING, "TIME", "mean time between failures of a device, such as 365d",
+                offsetof(struct wz_sim_run_args, device_mtbf), 0},
+        {"device-mttr", 0, WZ_OPT_STRING, "TIME", "how long a failed device is away (1h)",
+                offsetof(struct wz_sim_run_args, device_mttr), 0},
         {"jsonl", 0, WZ_OPT_FLAG, NULL, "one JSON object a line, one line a run",
                 offsetof(struct wz_sim_run_args, jsonl), 0},
         {"jobs-csv", 0, WZ_OPT_STRING, "FILE", "write every job of every run",
@@ -175,11 +179,15 @@ static int parse_options(const struct wz_verb *v, const struct wz_sim_run_args *
 	if (r == 0)
 		r = number(v, "--restart-cost", a->restart, WZ_SECOND_US, INT64_C(86400) * 365 * WZ_SECOND_US,
 		        &o->restart_us);
-	o->mttr_us = INT64_C(3600) * WZ_SECOND_US;
+	o->mttr_us = o->device_mttr_us = INT64_C(3600) * WZ_SECOND_US;
 	if (r == 0)
 		r = duration(v, "--mtbf is a time such as 90d", a->mtbf, &o->mtbf_us);
 	if (r == 0)
 		r = duration(v, "--mttr is a time such as 1h", a->mttr, &o->mttr_us);
+	if (r == 0)
+		r = duration(v, "--device-mtbf is a time such as 365d", a->device_mtbf, &o->device_mtbf_us);
+	if (r == 0)
+		r = duration(v, "--device-mttr is a time such as 1h", a->device_mttr, &o->device_mttr_us);
 	return r;
 }
 

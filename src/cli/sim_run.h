@@ -10,7 +10,7 @@
 
 struct wz_sim_run_args {
 	struct wz_list nodes, trace, order;
-	struct wz_str format, cluster, predict, restart, placement, queue, from, to, jobs_csv, html, mtbf, mttr;
+	struct wz_str format, cluster, predict, restart, placement, queue, from, to, jobs_csv, html, mtbf, mttr, device_mtbf, device_mttr;
 	struct wz_str unknown, bias, first, last;
 	struct wz_range seeds;
 	bool jsonl, list, quiet;

@@ -195,6 +195,9 @@ int wz_rounds(const struct wz_run_input *in, const struct wz_run_options *o, con
 	int r;
 
 	*ret = (struct wz_run_result){.mem = mem, .jobs = in->n};
+	if (o->mtbf_us > 0 || o->device_mtbf_us > 0)
+		return wz_err_set(
+		        err, -EOPNOTSUPP, "Unsupported", WZ_STR("failures are not played in runs of rounds"));
 	ret->out = wz_mem_zalloc(mem, (size_t)in->n * sizeof(*ret->out));
 	if (!ret->out)
 		return wz_err_set(err, -ENOMEM, "OutOfMemory", WZ_STR("no memory for a run"));

@@ -81,6 +81,7 @@ struct wz_run_options {
 	int64_t restart_us; /* devices held without progress at each start but the first; -1: what the trace says */
 	enum wz_run_placement placement;
 	int64_t mtbf_us, mttr_us; /* of a node; 0: none fails */
+	int64_t device_mtbf_us, device_mttr_us; /* of a device; likewise */
 	atomic_int *stop;
 };
 
@@ -109,7 +110,7 @@ struct wz_run_result {
 	double preemptions_per_job, lost_gpu_s, energy_kwh, cost;
 	double jain, worst_rho,
 	        unfair_pct; /* fairness: Jain's index of users' slowdowns; finish-time rho, > 1.05 */
-	uint64_t decisions, events, failures, digest;
+	uint64_t decisions, events, failures, device_failures, digest;
 	double cpu_s, p99_us;
 	uint32_t service_jobs; double service_pct; /* replicas of services; of the replica-time that load took, what was served */
 	double known_pct, covered_pct; /* predictions by history: known; run times within the 80 % band; NAN */

@@ -43,10 +43,12 @@ static int64_t spot_next(const struct wz_run_state *s, uint32_t node, int64_t no
 int wz_run_faults_open(struct wz_run_faults *f, const struct wz_run_state *s, struct wz_err *err)
 {
 	uint32_t n = s->o->mtbf_us > 0 || s->in->tasks->n_spot ? s->in->nodes->n : 0;
+	int r;
 
 	*f = (struct wz_run_faults){.mem = s->mem};
-	if (n == 0)
-		return 0;
+	r = wz_run_device_faults_open(&f->device, s, err);
+	if (r < 0 || n == 0)
+		return r;
 	f->at_us = wz_mem_zalloc(s->mem, n * sizeof(*f->at_us));
 	f->down = wz_mem_zalloc(s->mem, n * sizeof(*f->down));
 	f->n = n;
@@ -60,8 +62,16 @@ int wz_run_faults_open(struct wz_run_faults *f, const struct wz_run_state *s, st
 	return 0;
 }
 
+int64_t wz_run_faults_next(const struct wz_run_faults *f)
+{
+	int64_t node = f->n ? f->at_us[f->next] : WZ_ORDER_NEVER, device = wz_run_device_faults_next(&f->device);
+	return device < node ? device : node;
+}
+
 bool wz_run_faults_down(const struct wz_run_faults *f)
 {
+	if (f->device.n_away)
+		return true;
 	for (uint32_t i = 0; i < f->n; i++)
 		if (f->down[i] && f->at_us[i] != WZ_ORDER_NEVER)
 			return true;
@@ -75,40 +85,48 @@ void wz_run_faults_close(struct wz_run_faults *f)
 	if (f->down)
 		wz_mem_free(f->mem, f->down, f->n * sizeof(*f->down));
 	f->n = 0;
+	wz_run_device_faults_close(&f->device);
 }
 
 /* A failure is no preemption by the order: counted apart. */
-static int strike(struct wz_run_state *s, uint32_t j, struct wz_err *err)
+int wz_run_strike(struct wz_run_state *s, uint32_t j, struct wz_err *err)
 {
 	int r = wz_run_stop(s, j, err);
 	s->out[j].preemptions--;
 	return r;
 }
 
-static int strike_node(struct wz_run_state *s, uint32_t node, struct wz_err *err)
+/* Of a node, what works. */
+static int64_t size_of(const struct wz_run_faults *f, const struct wz_run_state *s, uint32_t node)
+{
+	int dead = f->device.dead ? __builtin_popcountll(f->device.dead[node]) : 0;
+	return ((int64_t)s->in->nodes->node[node].n_devices - dead) * 1000;
+}
+
+static int strike_node(const struct wz_run_faults *f, struct wz_run_state *s, uint32_t node, struct wz_err *err)
 {
 	struct wz_run_place *p = &s->place;
-	int64_t size = (int64_t)s->in->nodes->node[node].n_devices * 1000;
+	int64_t size = size_of(f, s, node);
 	int r = 0;
 
 	if (p->first_on) {
 		while (r == 0 && p->first_on[node] != WZ_NONE)
-			r = strike(s, p->piece[p->first_on[node]].job, err);
+			r = wz_run_strike(s, p->piece[p->first_on[node]].job, err);
 		p->up[node] = false;
 		p->free[node] -= size;
 	} else {
 		uint32_t j;
 		while (r == 0 && p->free_milli < size && (j = wz_otree_last(&s->pool, s->running)) != WZ_NONE)
-			r = strike(s, j, err);
+			r = wz_run_strike(s, j, err);
 	}
 	p->free_milli -= size;
 	return r;
 }
 
-static void mend_node(struct wz_run_state *s, uint32_t node)
+static void mend_node(const struct wz_run_faults *f, struct wz_run_state *s, uint32_t node)
 {
 	struct wz_run_place *p = &s->place;
-	int64_t size = (int64_t)s->in->nodes->node[node].n_devices * 1000;
+	int64_t size = size_of(f, s, node);
 
 	if (p->first_on) {
 		p->up[node] = true;
@@ -125,12 +143,12 @@ int wz_run_faults_take(struct wz_run_faults *f, struct wz_run_state *s, struct w
 		uint32_t node = f->next;
 		f->down[node] = !f->down[node];
 		if (f->down[node]) {
-			r = strike_node(s, node, err);
+			r = strike_node(f, s, node, err);
 			s->failures++;
 			f->at_us[node] = s->in->tasks->n_spot ? spot_next(s, node, s->now, false)
 			                                      : s->now + s->o->mttr_us + 1;
 		} else {
-			mend_node(s, node);
+			mend_node(f, s, node);
 			f->at_us[node] = s->in->tasks->n_spot ? spot_next(s, node, s->now, true)
 			                                      : s->now + draw(f, s->o->mtbf_us);
 		}
@@ -139,5 +157,5 @@ int wz_run_faults_take(struct wz_run_faults *f, struct wz_run_state *s, struct w
 		s->rekeyed = true;
 		find_next(f);
 	}
-	return r;
+	return r == 0 ? wz_run_device_faults_take(f, s, err) : r;
 }

@@ -163,6 +163,7 @@ int wz_run_figures(struct wz_run_state *s, struct wz_run_result *ret, struct wz_
 	ret->decisions = s->latency.n;
 	ret->events = s->events;
 	ret->failures = s->failures;
+	ret->device_failures = s->device_failures;
 	ret->p99_us = wz_run_latency_us(&s->latency, 0.99);
 	ret->known_pct = s->asked ? 100.0 * (double)s->known / (double)s->asked : NAN;
 	ret->covered_pct = s->asked ? 100.0 * (double)s->covered / (double)s->asked : NAN;

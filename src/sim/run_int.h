@@ -9,6 +9,7 @@
 /* A part of a running job on one node; on two lists. */
 struct wz_run_piece {
 	uint32_t job, node, gpus, next_of_job, next_on_node, prev_on_node;
+	uint64_t devices; /* which of the node; 0: only their number is known */
 };
 
 struct wz_run_place {
@@ -39,6 +40,8 @@ int wz_run_place_try(struct wz_run_place *p, uint32_t job, int64_t now, struct w
 int wz_run_place_free(struct wz_run_place *p, uint32_t job, int64_t now, struct wz_err *err);
 /* A node went away (nothing is on it) or came back. */
 int wz_run_place_node(struct wz_run_place *p, uint32_t node, bool up, int64_t now, struct wz_err *err);
+/* A device went away (nobody is on it) or came back. */
+int wz_run_place_device(struct wz_run_place *p, uint32_t node, uint32_t index, bool up, int64_t now, struct wz_err *err);
 void wz_run_place_empty(struct wz_run_place *p); /* yarn only: nothing is placed */
 static inline int64_t wz_run_need(const struct wz_run_job *j)
 {
@@ -84,7 +87,7 @@ struct wz_run_state {
 	bool rekeyed; /* some running job's key grew, or room came: worth deciding */
 	struct wz_predict *history;
 	struct wz_run_latency latency;
-	uint64_t digest, events, failures;
+	uint64_t digest, events, failures, device_failures;
 	uint64_t asked, known, covered; /* of the predictor; covered: by its 80 % band */
 	double lost_gpu_us, held_gpu_us, window_gpu_us;
 	/* backfill */

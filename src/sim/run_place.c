@@ -75,7 +75,8 @@ void wz_run_place_close(struct wz_run_place *p)
 
 /* ---- who holds what on which node ---- */
 
-static int add_piece(struct wz_run_place *p, uint32_t job, uint32_t node, uint32_t gpus, struct wz_err *err)
+static int add_piece(
+        struct wz_run_place *p, uint32_t job, uint32_t node, uint32_t gpus, uint64_t devices, struct wz_err *err)
 {
 	uint32_t i = p->spare;
 	struct wz_run_piece *x;
@@ -88,7 +89,7 @@ static int add_piece(struct wz_run_place *p, uint32_t job, uint32_t node, uint32
 		p->spare = p->piece[i].next_of_job;
 	}
 	x = &p->piece[i];
-	*x = (struct wz_run_piece){job, node, gpus, p->first_of[job], p->first_on[node], WZ_NONE};
+	*x = (struct wz_run_piece){job, node, gpus, p->first_of[job], p->first_on[node], WZ_NONE, devices};
 	if (x->next_on_node != WZ_NONE)
 		p->piece[x->next_on_node].prev_on_node = i;
 	p->first_of[job] = p->first_on[node] = i;
@@ -153,7 +154,7 @@ static int try_yarn(struct wz_run_place *p, uint32_t job, struct wz_err *err)
 	left = j->gpus;
 	for (uint32_t k = 0; k < n; k++) {
 		uint32_t part = left > size ? size : left;
-		int r = add_piece(p, job, p->chosen[k], part, err);
+		int r = add_piece(p, job, p->chosen[k], part, 0, err);
 		if (r < 0)
 			return r;
 		left -= part;
@@ -200,7 +201,7 @@ static int try_core(struct wz_run_place *p, uint32_t job, int64_t now, struct wz
 		if (e->kind != WZ_EF_START || e->job != number)
 			continue;
 		started++;
-		r = add_piece(p, job, e->place.node.v, t->gpus, err);
+		r = add_piece(p, job, e->place.node.v, t->gpus, e->place.devices, err);
 	}
 	if (r == 0 && started == 0)
 		r = wz_drive_cancel(&p->drive, number, err);
@@ -260,6 +261,32 @@ int wz_run_place_node(struct wz_run_place *p, uint32_t node, bool up, int64_t no
 		return 0;
 	e.u.ready.node = (wz_node_id){node};
 	e.u.ready.ready = up;
+	p->drive.time_us = (uint64_t)now;
+	return wz_core_apply(p->drive.core, &e, err);
+}
+
+int wz_run_place_device(
+        struct wz_run_place *p, uint32_t node, uint32_t index, bool up, int64_t now, struct wz_err *err)
+{
+	const struct wz_model_state *m;
+	const struct wz_device *d;
+	struct wz_event e = {.kind = WZ_EV_DEVICE_CHANGED, .time_us = (uint64_t)now};
+
+	if (p->kind != WZ_RUN_JIGSAW)
+		return 0;
+	m = wz_core_model(p->drive.core);
+	d = &m->dev[m->node[node].first_dev + index];
+	e.u.device.node = (wz_node_id){node};
+	e.u.device.index = index;
+	e.u.device.facts = (struct wz_device_facts){.model = {d->model},
+	        .mem_bytes = d->mem,
+	        .compute_milli = d->milli,
+	        .link_domain = d->link_domain,
+	        .numa = d->numa,
+	        .pcie = d->pcie,
+	        .health = up ? WZ_HEALTH_OK : WZ_HEALTH_FAILED,
+	        .partition = d->partition,
+	        .card = d->card};
 	p->drive.time_us = (uint64_t)now;
 	return wz_core_apply(p->drive.core, &e, err);
 }

@@ -37,6 +37,15 @@ done
 cmp -s d1 d2 || fail "two runs differ"
 ok "placements, and the same digest twice"
 
+run 0 "$wz" sim run --trace jobs.csv --cluster 2x4 --order levelled --device-mtbf 2h --device-mttr 10m --jsonl
+prints '"finished":4'
+"$wz" sim run --trace jobs.csv --cluster 2x4 --order levelled --jsonl | sed 's/.*digest//' >d1
+sed 's/.*digest//' "$out" >d2
+! cmp -s d1 d2 || fail "no device failed"
+run 2 "$wz" sim run --trace jobs.csv --cluster 2x4 --device-mtbf often
+says "--device-mtbf is a time such as 365d"
+ok "devices fail"
+
 run 2 "$wz" sim run --trace jobs.csv
 says "no nodes"
 run 2 "$wz" sim run --trace jobs.csv --cluster 1x8 --order lewelled

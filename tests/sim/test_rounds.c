@@ -105,9 +105,52 @@ static void test_scarce_type(void)
 	runworld_free(&w);
 }
 
+/* The cluster falls empty, then more work comes: who has ended is not placed again. As published Tiresias rounds once did: a
+ * queue still named the job, and its device was gone for good. */
+static void test_falls_empty(void)
+{
+	static const char *const orders[] = {"las2d", "levelled", "goodput"};
+	for (size_t k = 0; k < sizeof orders / sizeof *orders; k++) {
+		struct runworld w;
+		struct wz_run_options o = run_options(orders[k], WZ_RUN_ANY, 30);
+		struct wz_run_result r;
+		struct wz_trace_source src[4] = {
+		        {WZ_STR("profiles/app/placements.csv"),
+		                WZ_STR("placement,local_bsz,step_time,sync_time\n1,4,0.5,0.01\n1,8,0.6,0.01\n")},
+		        {WZ_STR("profiles/app/scalability.csv"),
+		                WZ_STR("num_nodes,num_replicas,local_bsz,step_time,sync_time\n1,1,4,0.5,0.01\n")},
+		        {WZ_STR("profiles/app/validation-4.csv"),
+		                WZ_STR("progress,iteration,metric,grad_sqr,grad_var\n400,400,0.1,1,1\n800,800,0.2,"
+		                       "1,1\n")},
+		        {WZ_STR("w"), WZ_STR("name,time,application,num_replicas,batch_size\napp-0,0,app,1,4\n"
+		                             "app-1,20000,app,1,4\napp-2,40000,app,1,4\n")}};
+
+		memset(&w, 0, sizeof w);
+		tap_require(load_init(&w.l, wz_os_mem()) == 0 &&
+		                    wz_clusterspec(WZ_STR("1x1"), &w.l.nodes, &w.err) == 0 &&
+		                    wz_trace_read(src, 4, NULL, &w.l.nodes, &w.l.tasks, &w.err) == 0 &&
+		                    wz_run_input_make(&w.in, &w.l.nodes, &w.l.tasks, &(struct wz_run_select){0},
+		                            wz_os_mem(), &w.err) == 0,
+		        "%s", w.err.text);
+		tap_eq_i64(w.in.n, 3, "three jobs");
+		tap_require(wz_rounds(&w.in, &o, wz_os_mem(), &r, &w.err) == 0, "%s: %s", orders[k], w.err.text);
+		tap_eq_i64(r.finished, 3, "%s: all end", orders[k]);
+		for (uint32_t j = 0; j < 3; j++) {
+			tap_ok(r.out[j].end_us < w.in.job[j].submit_us + INT64_C(10000) * 1000000,
+			        "%s: job %u has an empty cluster", orders[k], j);
+			tap_ok(r.out[j].held_us == r.out[j].end_us - r.out[j].first_start_us,
+			        "%s: job %u held %" PRId64 " us of %" PRId64, orders[k], j, r.out[j].held_us,
+			        r.out[j].end_us - r.out[j].first_start_us);
+		}
+		wz_run_result_release(&r);
+		runworld_free(&w);
+	}
+}
+
 int main(void)
 {
 	tap_run(test_books);
 	tap_run(test_scarce_type);
+	tap_run(test_falls_empty);
 	return tap_done();
 }

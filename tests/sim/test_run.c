@@ -372,32 +372,6 @@ static void test_wrong_templates(void)
 	}
 }
 
-/* ---- failures of nodes ---- */
-
-static void test_failures(void)
-{
-	for (int p = 0; p < WZ_RUN_PLACEMENTS; p++) {
-		struct runworld w;
-		struct wz_run_options o = run_options("levelled", (enum wz_run_placement)p, 30);
-		struct wz_run_result r;
-		o.mtbf_us = INT64_C(4) * 3600 * 1000000;
-		o.mttr_us = INT64_C(600) * 1000000;
-		tap_require(runworld_make(&w, "4x8",
-		                    &(struct runspec){
-		                            .jobs = 80, .gpus_max = 16, .gap_s = 200, .run_s = 2500, .seed = 3}),
-		        "%s", w.err.text);
-		for (uint32_t j = 0; j < w.in.n; j++)
-			w.in.job[j].ckpt_us = INT64_C(300) * 1000000;
-		tap_require(wz_run(&w.in, &o, wz_os_mem(), &r, &w.err) == 0, "%s", w.err.text);
-		tap_ok(r.failures > 0, "%s: nodes failed", wz_run_placement_name[p]);
-		tap_eq_i64(r.finished, w.in.n, "%s: all end nevertheless", wz_run_placement_name[p]);
-		tap_ok(r.lost_gpu_s > 0 && fabs(r.held_gpu_s - r.work_gpu_s - r.lost_gpu_s) < 1,
-		        "%s: what was lost is accounted for", wz_run_placement_name[p]);
-		wz_run_result_release(&r);
-		runworld_free(&w);
-	}
-}
-
 int main(void)
 {
 	tap_run(test_against_the_walk);
@@ -405,6 +379,5 @@ int main(void)
 	tap_run(test_laws);
 	tap_run(test_easy);
 	tap_run(test_wrong_templates);
-	tap_run(test_failures);
 	return tap_done();
 }
