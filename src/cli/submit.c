@@ -16,7 +16,7 @@
 #define A(m) offsetof(struct wz_submit_args, m)
 const struct wz_opt wz_submit_opts[] = {
 #define X(key, letter, what, text) \
-	{key, letter, (what) ? WZ_OPT_GIVEN : WZ_OPT_GIVEN_FLAG, what, text, A(given), 0},
+	{key, letter, (const char *)(what) != NULL ? WZ_OPT_GIVEN : WZ_OPT_GIVEN_FLAG, what, text, A(given), 0},
         WZ_JOBSPEC_KEYS(X)
 #undef X
                 {"dry-run", 0, WZ_OPT_FLAG, NULL, "say where and when it would start, and do nothing", A(dry_run),

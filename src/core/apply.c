@@ -340,7 +340,7 @@ static int on_submitted(struct wz_core *c, const struct wz_event *e, struct wz_e
 	wz_job_rehash(c, slot);
 	if (!j->gang)
 		count_demand(c, (wz_shape_id){j->shape}, j->tasks_max);
-	set = &c->gangs.set[c->gangs.gang[j->gang].first_set];
+	set = j->gang ? &c->gangs.set[c->gangs.gang[j->gang].first_set] : NULL;
 	for (uint32_t i = 0; j->gang && i < c->gangs.gang[j->gang].n_sets; i++)
 		count_demand(c, (wz_shape_id){set[i].shape}, set[i].max);
 	return 0;

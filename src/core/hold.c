@@ -231,10 +231,11 @@ void wz_holds_drop_of(struct wz_core *c, uint32_t slot)
 
 int wz_core_hold(const struct wz_core *c, uint32_t i, struct wz_hold_info *ret)
 {
-	const struct wz_hold *h = &c->holds.h[i];
+	const struct wz_hold *h;
 
 	if (i >= c->holds.n)
 		return -ENOENT;
+	h = &c->holds.h[i];
 	*ret = (struct wz_hold_info){.effect = h->id,
 	        .deadline_us = c->inflight.f[wz_inflight_find(c, h->id)].deadline_us,
 	        .job = c->jobs.job[h->job].number,

@@ -279,7 +279,7 @@ int wz_core_plan_starts(struct wz_core *c, const struct wz_starts_options *o, st
 	struct kept kept = {0};
 	size_t size = max * sizeof(uint32_t) + (samples + 1ull) * max * sizeof(uint64_t);
 	uint64_t *start = wz_mem_alloc(&c->mem, size);
-	uint32_t *slot = (uint32_t *)(start + (samples + 1ull) * max);
+	uint32_t *slot = start ? (uint32_t *)(start + (samples + 1ull) * max) : NULL;
 	int r = start ? room_for_notes(c) : -ENOMEM;
 
 	if (work / 2 / each < max)

@@ -46,7 +46,7 @@ ok "two viewers at once, and one that only looks"
 
 # The daemon and the agent are killed below it.
 run 0 person 'see:kept-kept' "run:kill -9 $pid; sleep 0.3; pgrep -P $pid | xargs -r kill -9" \
-	"run:$wz serve --state $state_dir --cluster $dir/cluster.yaml --no-cgroup >>$dir/serve.log 2>&1 & echo \$! >$dir/pid; until $wz ps >$dir/null 2>&1; do sleep 0.1; done; sleep 2" \
+	"run:$wz serve --state $state_dir --cluster $dir/cluster.yaml --no-cgroup >>$dir/serve.log 2>&1 & echo \$! >$dir/pid; until $wz ps >$dir/null 2>&1; do sleep 0.1; done; sleep 2" 'type:\r' 'run:sleep 3' \
 	'type:echo again-$x\r' 'see:again-kept' 'type:\x1d' -- "$wz" attach "$two"
 pid=$(cat "$dir/pid")
 until_true is_ready
