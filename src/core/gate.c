@@ -149,7 +149,7 @@ void wz_gate_task(struct wz_core *c, uint32_t task, int sign)
 		e->whole -= sign * devices;
 		e->cpu -= sign * t->cpu;
 		e->mem -= sign * t->mem;
-		e->tasks -= sign;
+		e->tasks -= e->tasks == INT32_MAX ? 0 : sign; /* INT32_MAX: no limit */
 	}
 }
 
@@ -166,6 +166,6 @@ void wz_gate_keep(struct wz_core *c, uint32_t slot, uint32_t node, uint64_t from
 		e->whole -= devices;
 		e->cpu -= cpu;
 		e->mem -= mem;
-		e->tasks -= tasks;
+		e->tasks -= e->tasks == INT32_MAX ? 0 : tasks;
 	}
 }
