@@ -165,7 +165,10 @@ static void test_tokens(void)
 	tap_eq_i64(ask("GET", "/v1/whoami", wrong, NULL), 401, "a token that is nearly right");
 	/* On the unix socket a wrong token is wrong too: it does not fall back to the peer. */
 	tap_eq_i64(ask_fd(net_unix(sock_path), "GET", "/v1/whoami", wrong, NULL), 401, "no fall back");
-	tap_eq_i64(ask_fd(net_unix(sock_path), "GET", "/v1/whoami", viewer, NULL), 200, "a token by socket");
+	unsigned known = 429; /* the tests before have spent what a viewer has; it comes back by time */
+	for (int i = 0; i < 1000 && known == 429; i++)
+		known = ask_fd(net_unix(sock_path), "GET", "/v1/whoami", viewer, NULL);
+	tap_eq_i64(known, 200, "a token by socket");
 	tap_ok(says("\"role\":\"viewer\",\"via\":\"token\""), "a token can only be itself: %s", answer);
 	tap_eq_i64(ask_fd(net_unix(sock_path), "GET", "/v1/whoami", NULL, NULL), 200, "by socket");
 	tap_ok(says("\"role\":\"admin\",\"via\":\"peer\""), "our own uid: %s", answer);
